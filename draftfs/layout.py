@@ -1,0 +1,164 @@
+"""The name of every file in the store and of every draft. No other module joins these names.
+
+store.yaml  lock  journal  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  objects/  staging/  feed/
+(and, from later versions on: admitted/  readers/  cache/). Paths here are relative to the store folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from draftfs.records import Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Key(Generic[R]):
+    """Names one record and its type. Other engines may use `name` as their key as it is."""
+
+    name: str
+    kind: type[R]
+
+
+@dataclass(frozen=True)
+class Folder(Generic[R]):
+    """Names a set of records of one type: all `PREFIX/*.yaml`, or with `nested` all `PREFIX/*/LEAF`."""
+
+    prefix: str
+    kind: type[R]
+    leaf: str | None = None
+
+
+LOCK: Final = "lock"
+JOURNAL: Final = "journal"
+STAGING: Final = "staging"
+FEED: Final = "feed"
+OBJECTS: Final = "objects"
+FOLDERS: Final = (
+    "jobs",
+    "done",
+    "leases",
+    "claims",
+    "receipts",
+    "drafts",
+    OBJECTS,
+    STAGING,
+    FEED,
+)
+
+STORE: Final = Key("store.yaml", StoreInfo)
+COUNTERS: Final = Key("counters.yaml", Counters)
+JOBS: Final = Folder("jobs", Job)
+DONE: Final = Folder("done", Job)
+LEASES: Final = Folder("leases", Lease)
+TARGETS: Final = Folder("drafts", Target, leaf="target.yaml")
+
+
+def job(number: int) -> Key[Job]:
+    return Key(f"jobs/{number:04d}.yaml", Job)
+
+
+def done(number: int) -> Key[Job]:
+    return Key(f"done/{number:04d}.yaml", Job)
+
+
+def lease(number: int) -> Key[Lease]:
+    return Key(f"leases/{number:04d}.yaml", Lease)
+
+
+def ended_claim(number: int, epoch: int) -> Key[EndedClaim]:
+    return Key(f"claims/{number:04d}/{epoch}.yaml", EndedClaim)
+
+
+def ended_claims(number: int) -> Folder[EndedClaim]:
+    return Folder(f"claims/{number:04d}", EndedClaim)
+
+
+def receipt(key_sha256: str) -> Key[Receipt]:
+    return Key(f"receipts/{key_sha256[:2]}/{key_sha256}.yaml", Receipt)
+
+
+def target(path_key: str) -> Key[Target]:
+    """The record of a target; `path_key` is its path as Fold.key gives it."""
+    return Key(f"drafts/{escape(path_key)}/target.yaml", Target)
+
+
+def draft(path_key: str, number: int) -> Key[Draft]:
+    return Key(f"drafts/{escape(path_key)}/{number:04d}.yaml", Draft)
+
+
+def drafts(path_key: str) -> Folder[Draft]:
+    """All drafts of one target ever, by record. The target's own record lies beside them and is not one of them."""
+    return Folder(f"drafts/{escape(path_key)}", Draft)
+
+
+def number_of(key: Key[R]) -> int | None:
+    """The number a record's file is named by, or None for a file that is not named by one."""
+    stem = key.name.rpartition("/")[2].removesuffix(".yaml")
+    return int(stem) if stem.isdecimal() else None
+
+
+def object_file(sha256: str) -> str:
+    return f"{OBJECTS}/{sha256[:2]}/{sha256}"
+
+
+def segment(first: int) -> str:
+    """The feed's segment that starts with position `first`."""
+    return f"{FEED}/{first:07d}.jsonl"
+
+
+# ── a target's path as one file name ──
+
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.")
+_LONGEST: Final = 180
+
+
+def escape(path_key: str) -> str:
+    """`path_key` as one readable file name: `docs/a b.md` is `docs+a%20b.md`. Injective; never starts with a dot.
+
+    Where that gets longer than 180 bytes, a digest takes over behind its first 100.
+    """
+    raw = os.fsencode(path_key)
+    name = "".join(chr(byte) if byte in _PLAIN else "+" if byte == 0x2F else f"%{byte:02X}" for byte in raw)
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    return name if len(name) <= _LONGEST else f"{name[:100]}~{hashlib.sha256(raw).hexdigest()}"
+
+
+# ── drafts beside their targets ──
+
+_DRAFT = re.compile(
+    r"(?P<target>.+)\.draft-(?P<number>[0-9]{4,})(?P<delete>\.delete)?@(?P<author>[A-Za-z0-9_][A-Za-z0-9._-]{0,63})",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class DraftName:
+    """What the name of a draft file says. `target` is whatever stood before the suffix: a name or a whole path."""
+
+    target: str
+    number: int
+    author: str
+    delete: bool
+
+    def __str__(self) -> str:
+        return f"{self.target}.draft-{self.number:04d}{'.delete' if self.delete else ''}@{self.author}"
+
+
+def parse_draft_name(text: str) -> DraftName | None:
+    """The draft that a file name (or path) names, or None when it is not shaped like one."""
+    found = _DRAFT.fullmatch(text)
+    if not found:
+        return None
+    return DraftName(found["target"], int(found["number"]), found["author"], found["delete"] is not None)
+
+
+def draft_name(draft: Draft) -> str:
+    """The root-relative path of this draft's file."""
+    return str(DraftName(draft.target, draft.number, draft.author, draft.content is None))

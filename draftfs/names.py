@@ -1,0 +1,45 @@
+"""Names of agents, readers and people, and free text: what is taken, and how it is refused (§9)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from draftfs.errors import BadRequest
+from draftfs.records import HAND_EDIT
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+TEXT_BYTES: Final = 256 << 10
+
+
+def agent_name(text: str) -> str:
+    """`text`, if it can name an agent or reader. Raises BadRequest `bad_name`."""
+    if not _NAME.fullmatch(text):
+        raise BadRequest(
+            "bad_name",
+            f"{text[:80]!r} cannot name an agent: 1 to 64 of A-Z a-z 0-9 . _ - and a letter or digit first",
+            hint="choose another name for --as or DRAFTFS_AGENT",
+        )
+    if text == HAND_EDIT:
+        raise BadRequest(
+            "bad_name", f"{text!r} is what draftfs itself signs hand edits with", hint="choose another name"
+        )
+    return text
+
+
+def person_in_file_name(name: str) -> str:
+    """A person's name where it is part of a file name: `_` first, which no agent's name can have."""
+    return "_" + (re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-") or "person")[:63]
+
+
+def free_text(text: str, what: str) -> str:
+    """`text`, if it can be kept exactly: no NUL, at most 256 KiB, and every character or undecodable byte a real one."""
+    try:
+        size = len(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        raise BadRequest("usage", f"{what} holds a lone surrogate that stands for no byte") from None
+    if "\0" in text:
+        raise BadRequest("usage", f"{what} holds a NUL character")
+    if size > TEXT_BYTES:
+        raise BadRequest("usage", f"{what} has {size} bytes; at most {TEXT_BYTES} are kept")
+    return text

@@ -1,0 +1,279 @@
+"""Every record of the store, as frozen dataclasses; field order is the order in the file.
+
+Wall times (`*_at`) are RFC 3339 text for people; no rule reads them. Digests are SHA-256 in hex, sizes bytes, durations
+whole seconds. Modes are git's: "100644", or "100755" when executable. A content of None means "no file".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from draftfs.paths import Fold
+
+JobState = Literal["open", "claimed", "submitted", "accepted", "failed", "cancelled"]
+DraftState = Literal["waiting", "promoted", "rejected", "superseded", "abandoned"]
+Ending = Literal["lapsed", "released", "submitted", "revoked", "cancelled"]
+Standing = Literal["live", "lapsed", "released", "submitted", "revoked", "cancelled", "superseded"]
+
+FORMAT: Final = 1
+FINISHED: Final = frozenset({"accepted", "cancelled"})
+HAND_EDIT: Final = "hand-edit"
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does it: an agent by its name, or a person (any text)."""
+
+    name: str
+    is_agent: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `draftfs config` changes. Seconds and counts."""
+
+    claim_ttl: int = 30 * 60
+    job_attempts: int = 3
+    receipts_keep: int = 14 * 24 * 3600
+    agents_promote: bool = False
+    drafts_track: bool = False
+    git_root: Literal["warn", "refuse", "off"] = "warn"
+    git_unclaimed: Literal["allow", "refuse"] = "allow"
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """store.yaml: which store this is. `root` is relative to the git common folder, unless it lies elsewhere."""
+
+    id: str
+    root: str
+    engine: Literal["files"]
+    fold: Fold
+    settings: Settings
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Counters:
+    """counters.yaml: what only grows. `live` is the number of lease files, so that a missing one is noticed.
+
+    `segment` (first position in it) and `segment_bytes` say where the feed ends; `boot` is the boot the deadlines of the
+    live leases were last counted in.
+    """
+
+    job: int
+    epoch: int
+    position: int
+    live: int
+    boot: str
+    segment: int
+    segment_bytes: int
+
+
+@dataclass(frozen=True)
+class Content:
+    """One file's content: digest, size, mode."""
+
+    sha256: str
+    size: int
+    mode: str
+
+
+def sha256_of(content: Content | None) -> str | None:
+    """The digest of a content, None for "no file"."""
+    return None if content is None else content.sha256
+
+
+@dataclass(frozen=True)
+class DraftRef:
+    """One draft, by target and number."""
+
+    target: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Attempts:
+    used: int
+    max: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of work. `version` grows with every change; `epoch` is that of its latest claim, 0 before the first."""
+
+    id: int
+    title: str
+    state: JobState
+    version: int
+    paths: tuple[str, ...]
+    after: tuple[int, ...]
+    attempts: Attempts
+    contest: tuple[int, ...]
+    holder: str | None
+    epoch: int
+    drafts: tuple[DraftRef, ...]
+    text: str
+    because: str | None
+    added_by: str
+    added_at: str
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Base:
+    """What a worker starts from at one reserved path: a file's content, nothing, or (a folder) a commit's tree."""
+
+    path: str
+    content: Content | None
+    commit: str | None = None
+
+
+@dataclass(frozen=True)
+class Lease:
+    """leases/NNNN.yaml: the live claim of one job.
+
+    `deadline_ns` counts awake nanoseconds of boot `boot`. `worktree` is the holder's worktree id, None outside one.
+    """
+
+    job: int
+    epoch: int
+    holder: str
+    paths: tuple[str, ...]
+    ttl: int
+    deadline_ns: int
+    boot: str
+    expires_at: str
+    claimed_at: str
+    renewals: int
+    worktree: str | None
+    token_sha256: str
+    bases: tuple[Base, ...]
+    drafts: tuple[DraftRef, ...]
+
+
+@dataclass(frozen=True)
+class EndedClaim:
+    """claims/NNNN/EPOCH.yaml: how a claim ended."""
+
+    job: int
+    epoch: int
+    holder: str
+    how: Ending
+    at: str
+    by: str
+    note: str | None
+    token_sha256: str
+    drafts: tuple[DraftRef, ...]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One draft: immutable bytes (`content` None proposes a deletion) and what became of it."""
+
+    target: str
+    number: int
+    author: str
+    state: DraftState
+    job: int | None
+    epoch: int | None
+    content: Content | None
+    base: Content | None
+    note: str | None
+    because: str | None
+    created_at: str
+
+    @property
+    def ref(self) -> DraftRef:
+        return DraftRef(self.target, self.number)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which draft a person promoted, and where: `branch` of the root, what HEAD held there (`head_blob`, at commit
+    `head`), and git's clean form of the chosen bytes (`blob`). `previous` is what the promotion replaced."""
+
+    number: int
+    content: Content | None
+    by: str
+    at: str
+    branch: str | None
+    head: str | None
+    head_blob: str | None
+    blob: str | None
+    previous: Content | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """Per target: its last number (never used again), its undecided drafts, its choice."""
+
+    path: str
+    last: int
+    undecided: tuple[int, ...] = ()
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The record of one accepted write (G1). `claim` is the claim it was made under or made: (job, epoch)."""
+
+    key_sha256: str
+    fingerprint: str
+    operation: str
+    actor: str
+    job: int | None
+    epoch: int | None
+    position: int
+    at: str
+    answer: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the feed. `data` holds plain values only."""
+
+    position: int
+    at: str
+    kind: str
+    actor: str
+    job: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlaceDraft:
+    """An effect on the root: show this draft beside its target."""
+
+    target: str
+    number: int
+    author: str
+    content: Content | None
+
+
+@dataclass(frozen=True)
+class InstallTarget:
+    """An effect on the root: make `target` hold `content` where it holds `replaces`, on branch `branch`."""
+
+    target: str
+    number: int
+    content: Content | None
+    replaces: Content | None
+    branch: str | None
+
+
+Effect = PlaceDraft | InstallTarget
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job to be added. `after` names jobs by number, or others added with it by their `key`."""
+
+    title: str
+    paths: tuple[str, ...]
+    after: tuple[int | str, ...] = ()
+    key: str | None = None
+    attempts: int | None = None
+    contest: int | None = None
+    text: str = ""
