@@ -1,0 +1,354 @@
+"""What git knows: the checkout, its HEAD, what a commit holds at a path, the clean form of a file (§5, §8, §9).
+
+Every answer is for the folder it was asked from: variables that a hook, or anybody, left in the environment to name
+another repository do not count. Nothing here changes the repository but `set_config` and `worktree_add`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from draftfs import layout, paths
+from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, from_oserror
+
+_BETWEEN: Final = "--//"
+_LITERAL: Final = ("--literal-pathspecs",)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a checkout stands on. `branch` is None when detached, `commit` None while the branch is unborn."""
+
+    commit: str | None
+    branch: str | None
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    """What a commit holds at a path: a file (100644, 100755), a link (120000), a folder (040000), a submodule (160000)."""
+
+    mode: str
+    oid: str
+
+
+@dataclass(frozen=True)
+class Repo:
+    """One checkout, seen from the folder `cwd`. All four are absolute and without symlinks."""
+
+    cwd: str
+    top: str
+    git_dir: str
+    common_dir: str
+
+    @classmethod
+    def find(cls, cwd: str) -> Repo:
+        """The checkout that `cwd` lies in.
+
+        Raises NotFound `no_store` where there is none, BadRequest `bad_path` inside git's own folder, `usage` when
+        `cwd` is gone, and EnvironmentFault `git` where git refuses to say or cannot.
+        """
+        try:
+            cwd = os.path.realpath(cwd, strict=True)
+        except OSError as gone:
+            said = f"the working directory cannot be used: {gone.strerror}"
+            raise BadRequest("usage", said, hint="cd to a folder that is there") from gone
+        # rev-parse repeats an option that it does not know: a separator no path contains, not one with line ends either.
+        asked = ("--is-bare-repository", "--is-inside-git-dir", "--git-dir", "--git-common-dir", "--show-toplevel")
+        questions = [part for option in asked for part in (option, _BETWEEN)][:-1]
+        answer = _git(cwd, "rev-parse", "--path-format=absolute", *questions, accept=(0, 128))
+        facts = answer.out.split(f"\n{_BETWEEN}\n")
+        if answer.status or facts[1] != "false":
+            raise _no_checkout(answer, *facts[:2])
+        if facts[0] not in ("true", "false"):
+            raise EnvironmentFault("git", "this git is too old", hint="install git 2.36 or newer")
+        git_dir, common_dir, top = map(os.path.realpath, (facts[2], facts[3], facts[4].removesuffix("\n")))
+        if _below(git_dir, cwd):  # of a submodule's folder in .git/modules, git itself says that it is not inside
+            raise _no_checkout(answer, "false", "true")
+        return cls(cwd, top, git_dir, common_dir)
+
+    @property
+    def linked(self) -> bool:
+        """Whether this is a linked worktree, not the main checkout."""
+        return self.git_dir != self.common_dir
+
+    def main_checkout(self) -> str | None:
+        """The top of the main checkout; None in a bare repository.
+
+        None as well where git has not noted it: seen from a linked worktree of a repository made with
+        `--separate-git-dir`. Asked in that main checkout itself, the answer is right there too.
+        """
+        if not self.linked:
+            return self.top
+        # With the main git folder named, its own config.worktree counts instead of this worktree's.
+        keys = ("config", "-z", "--get-regexp", r"^core\.(worktree|bare)$")
+        listed = _git(self.top, *keys, options=(f"--git-dir={self.common_dir}",), accept=(0, 1)).out
+        core = dict(item.partition("\n")[::2] for item in listed.split("\0"))
+        if "core.worktree" in core:
+            return os.path.realpath(os.path.join(self.common_dir, core["core.worktree"]))
+        bare = core.get("core.bare") == "true"
+        return os.path.dirname(self.common_dir) if self.common_dir.endswith("/.git") and not bare else None
+
+    def target(self, argument: str) -> str:
+        """What a user typed in `cwd`, as a target path. Symlinked parents are resolved, a symlink in last place is not.
+
+        The path need not exist. Raises BadRequest `bad_path`, with the right spelling where there is one.
+        """
+        if not argument or "\0" in argument:
+            raise BadRequest("bad_path", f"{argument!r} is not a path: it is empty or holds a NUL byte")
+        full = _resolved(os.path.join(self.cwd, argument))
+        inner = _below(self.top, full)
+        if inner is None:
+            raise self._elsewhere(argument, full)
+        if any(_below(folder, full) for folder in (self.git_dir, self.common_dir) if _below(self.top, folder)):
+            raise BadRequest("bad_path", f"{argument!r} lies in git's own folder", path=argument)
+        folder = os.path.dirname(full)
+        while len(folder) > len(self.top):
+            if os.path.lexists(os.path.join(folder, ".git")):
+                raise self._elsewhere(argument, full, nested=folder)
+            folder = os.path.dirname(folder)
+        parent, _, name = inner.rpartition("/")
+        if draft := layout.parse_draft_name(name):
+            right = self._typed(os.path.join(parent, draft.target))
+            raise BadRequest("bad_path", f"{argument!r} is a draft", hint=f"name its target: {right}", path=argument)
+        return paths.target_path(inner)
+
+    def _elsewhere(self, argument: str, full: str, nested: str | None = None) -> BadRequest:
+        """The refusal of a path in another checkout of this repository, in a nested one of another, or in none."""
+        listed = _git(self.top, "worktree", "list", "--porcelain", "-z").out.split("\0")
+        others = {os.path.realpath(item[9:]) for item in listed if item.startswith("worktree ")}
+        others = {*others, self.main_checkout() or self.top} - {self.top}
+        said, hint = "lies outside this checkout", f"name a path in {self.top}"
+        if nested:
+            said, hint = "lies in a nested repository", f"cd {nested}, or name {self._typed(nested)} as a whole"
+        for other in sorted(others, key=len):  # the innermost has the last word
+            inner = _below(other, full)
+            if inner and inner != ".":
+                said, hint = f"lies in another checkout, {other}", f"in this one it is {self._typed(inner)}"
+        return BadRequest("bad_path", f"{argument!r} {said}", hint=hint, path=argument)
+
+    def _typed(self, path: str) -> str:
+        """How to type the target `path` in `cwd`."""
+        typed = os.path.relpath(os.path.join(self.top, path), self.cwd)
+        return f"./{typed}" if typed.startswith("-") else typed
+
+    def head(self, checkout: str | None = None) -> Head:
+        """Where HEAD stands in this checkout, or in another one of the same repository."""
+        at = checkout or self.top
+        # Reading the HEAD file would save the process, but not every ref lies in a file of its own (packed, reftable).
+        both = _git(at, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", accept=(0, 128))
+        commit, _, ref = both.out.strip().partition("\n")
+        if both.status or not ref:  # unborn, or a branch that is itself called HEAD
+            commit = _git(at, "rev-parse", "-q", "--verify", "HEAD", accept=(0, 1)).out.strip()
+            # A ref that a power cut emptied looks unborn to rev-parse; symbolic-ref fails over it.
+            ref = _git(at, "symbolic-ref", "-q", "HEAD", accept=(0, 1)).out.strip()
+        return Head(commit or None, None if ref in ("", "HEAD") else ref.removeprefix("refs/heads/"))
+
+    def merge_base(self, a: str, b: str) -> str | None:
+        """A best common ancestor of two commits, None when they have none."""
+        return _git(self.top, "merge-base", a, b, accept=(0, 1)).out.strip() or None
+
+    def entry(self, commit: str, path: str) -> TreeEntry | None:
+        """What `commit` holds at the target `path`."""
+        return self.entries(commit, [path]).get(path)
+
+    def entries(self, commit: str, targets: Sequence[str], *deep: str) -> dict[str, TreeEntry]:
+        """What `commit` holds at each of `targets`; with "-r" also all below them. One process for every 500."""
+        found: dict[str, TreeEntry] = {}
+        for start in range(0, len(targets), 500):
+            command = ("ls-tree", "-z", "--full-tree", *deep, commit, "--", *targets[start : start + 500])
+            items = _git(self.top, *command, options=_LITERAL).out.split("\0")
+            split = (item.partition("\t") for item in items if item)
+            found |= {name: TreeEntry(about.split()[0], about.split()[2]) for about, _, name in split}
+        return found
+
+    def lines_changed(self, before: str, after: str) -> tuple[int, int] | None:
+        """Lines added and removed between two files (absolute paths); None where git takes one for binary."""
+        how = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--numstat", "-z")
+        added, removed, *_ = f"{_git(self.top, 'diff', *how, '--', before, after, accept=(0, 1)).out}\t\t".split("\t")
+        return None if added == "-" else (int(added or 0), int(removed or 0))
+
+    def touched_since(self, commit: str, head: str, path: str) -> bool:
+        """Whether any commit that `head` has and `commit` has not touches `path`; True where git does not know either.
+
+        Commits count whose effect a merge dropped again: without --full-history git would leave their side out.
+        """
+        command = ("rev-list", "-1", "--full-history", f"{commit}..{head}", "--", path)
+        answer = _git(self.top, *command, options=_LITERAL, accept=(0, 128))
+        return bool(answer.status or answer.out)
+
+    def clean_blob(self, path: str, file: str, checkout: str | None = None) -> str:
+        """The id of the blob that git would store for the bytes of `file` (absolute; a link is followed) as target `path`.
+
+        By the attributes and index of `checkout`. The raw bytes' id where the filter cannot run. Stores nothing.
+        """
+        return self._clean_blobs(path, (file,), checkout or self.top)[0]
+
+    def same_content(self, path: str, a: str, b: str, checkout: str | None = None) -> bool:
+        """Whether the files `a` and `b` have the same clean form as target `path`. For files whose bytes differ."""
+        first, second = self._clean_blobs(path, (a, b), checkout or self.top)
+        return first == second
+
+    def _clean_blobs(self, path: str, files: tuple[str, ...], at: str) -> list[str]:
+        options: tuple[str, ...] = ()
+        how = f"--path={path}"
+        if any(map(_has_carriage_return, files)):
+            # Where the index holds CRLF, git leaves out conversions that nobody demanded; hash-object does not look there.
+            indexed = _git(at, "ls-files", "--eol", "-z", "--", path, options=_LITERAL).out
+            if found := re.match(rf"i/(?:crlf|mixed) +w/\S* +attr/(text=auto)?[^\t]*\t{re.escape(path)}\0", indexed):
+                options, how = ((), "--no-filters") if found[1] else (("-c", "core.autocrlf=false"), how)
+        answer = _git(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
+        return (answer if answer.status == 0 else _git(at, "hash-object", "--no-filters", "--", *files)).out.split()
+
+    def smudged(self, oid: str, path: str, into: int) -> None:
+        """Write the blob to the descriptor `into` as a checkout would have it at target `path`."""
+        _git(self.top, "cat-file", "--filters", f"--path={path}", oid, into=into)
+
+    def changed_under(self, commit: str, folder: str) -> tuple[str, ...]:
+        """Every path at or under `folder` where this checkout differs from `commit` in content, mode or existence.
+
+        Untracked files count unless ignored; drafts, and what lies in nested repositories, do not.
+        """
+        # `git diff` would tell in one call, but it writes the index, in the way of whoever works in this checkout.
+        staged = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--ignore-submodules=none", commit)
+        unstaged = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+        index, files = (
+            set(_git(self.top, *command, "--", folder, options=_LITERAL).out.split("\0")) - {""}
+            for command in (staged, unstaged)
+        )
+        known = self.entries(commit, [folder], "-r") if files else {}
+        return tuple(
+            path
+            for path in sorted(index | files)
+            if not path.endswith("/") and not layout.parse_draft_name(path.rpartition("/")[2])
+            if path not in files or self._differs(path, known.get(path))  # else as in the index, and that differs
+        )
+
+    def _differs(self, path: str, entry: TreeEntry | None) -> bool:
+        """Whether the file at `path` is not what `entry` says, the index apart. A symlink is taken for different."""
+        file = os.path.join(self.top, path)
+        if entry is None:
+            return os.path.lexists(file)
+        if os.path.islink(file) or not os.path.isfile(file):
+            return True
+        return entry != TreeEntry("100755" if os.access(file, os.X_OK) else "100644", self.clean_blob(path, file))
+
+    def config(self, key: str) -> str | None:
+        """A value of the repository's own config."""
+        answer = _git(self.top, "config", "--local", "-z", "--get", key, accept=(0, 1))
+        return None if answer.status else answer.out.removesuffix("\0")
+
+    def set_config(self, key: str, value: str) -> None:
+        _git(self.top, "config", "--local", key, value)
+
+    def exclude_file(self) -> str:
+        """Where the patterns stand that hide files from git in all worktrees."""
+        return os.path.join(self.common_dir, "info", "exclude")
+
+    def person(self) -> str:
+        """The person's name: git's user.name, else the login. One line of printable text, never empty."""
+        name = _git(self.top, "config", "-z", "--get", "user.name", accept=(0, 1)).out.removesuffix("\0")
+        try:
+            name = name.strip() or pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            name = f"uid-{os.getuid()}"
+        return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+    def worktree_add(self, path: str, branch: str | None, start: str) -> str:
+        """Make a linked worktree at `path` (relative to `cwd`) on a new branch, or detached. Returns its top."""
+        full = os.path.join(self.cwd, path)
+        kind = ("--detach",) if branch is None else ("--no-track", "-b", branch)
+        _git(self.top, "worktree", "add", *kind, "--", full, start)
+        return os.path.realpath(full)
+
+
+def _resolved(path: str) -> str:
+    parent, name = os.path.split(path.rstrip("/"))
+    return os.path.realpath(path) if name in ("", ".", "..") else os.path.join(os.path.realpath(parent), name)
+
+
+def _below(folder: str, path: str) -> str | None:
+    """`path` as seen from `folder`, "." for itself; None when it lies elsewhere. Both absolute and resolved."""
+    if path == folder:
+        return "."
+    prefix = folder.rstrip("/") + "/"
+    return path[len(prefix) :] if path.startswith(prefix) else None
+
+
+def _has_carriage_return(file: str) -> bool:
+    try:
+        with open(file, "rb") as stream:
+            return any(b"\r" in chunk for chunk in iter(lambda: stream.read(1 << 20), b""))
+    except OSError as fault:
+        raise from_oserror(fault, "comparing contents") from fault
+
+
+def _no_checkout(answer: _Answer, bare: str, inside: str = "") -> DraftfsError:
+    """Why there is no checkout here, from what rev-parse could still say."""
+    if bare == "true":
+        hint = "run it in a worktree of this repository: git worktree add PATH"
+        return NotFound("no_store", "this is a bare repository, without a checkout", hint=hint)
+    if inside == "true":
+        return BadRequest("bad_path", "this is git's own folder, not a checkout", hint="cd to the checkout")
+    if "not a git repository (or any" in answer.err:
+        return NotFound("no_store", "this is not a git repository", hint="git init && draftfs init")
+    return _fault("rev-parse", answer)
+
+
+class _Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+# `git rev-parse --local-env-vars`, of all versions so far; and what would bend the meaning of a path.
+_SCRUBBED: Final = frozenset(
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY GIT_DIR "  # noqa: SIM905
+    "GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE "
+    "GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR GIT_NAMESPACE GIT_ATTR_SOURCE "
+    "GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS".split()
+)
+
+
+def _git(
+    cwd: str,
+    command: str,
+    *arguments: str,
+    options: tuple[str, ...] = (),
+    accept: Container[int] = (0,),
+    into: int | None = None,
+) -> _Answer:
+    """Run one git command in `cwd`, its output to the descriptor `into` if given.
+
+    Raises EnvironmentFault `git` for an exit status that is not among `accept`.
+    """
+    from subprocess import DEVNULL, PIPE, Popen
+
+    environment = {name: value for name, value in os.environ.items() if name not in _SCRUBBED}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    call, stdout = ["git", *options, command, *arguments], PIPE if into is None else into
+    try:
+        with Popen(call, cwd=cwd, env=environment, stdin=DEVNULL, stdout=stdout, stderr=PIPE) as git:
+            out, err = git.communicate()
+    except OSError as fault:
+        if isinstance(fault, FileNotFoundError) and os.path.isdir(cwd):
+            raise EnvironmentFault("git", "there is no git on the PATH", hint="install git 2.36 or newer") from fault
+        raise from_oserror(fault, "running git") from fault
+    answer = _Answer(git.returncode, os.fsdecode(out or b""), os.fsdecode(err))
+    if answer.status not in accept:
+        raise _fault(command, answer)
+    return answer
+
+
+def _fault(command: str, answer: _Answer) -> EnvironmentFault:
+    """The error in git's own words, with the command it recommends."""
+    lines = [line.strip() for line in answer.err.splitlines() if line.strip()] or [f"exit status {answer.status}"]
+    said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
+    hint = next((line for line in lines if line.startswith("git config") and "safe.directory" in line), None)
+    if hint is None and "not a git repository: " in said:  # the git folder, or this worktree, was moved by hand
+        hint = "git worktree repair (in the main checkout, with this worktree's path where that was moved)"
+    return EnvironmentFault("git", f"git {command} failed: {said}", hint=hint)
