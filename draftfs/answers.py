@@ -1,0 +1,223 @@
+"""What the operations of a Store answer, as records. Their field names are the names in `--json` and never change.
+
+The answer of a write is stored with its receipt, but for `receipt`, `replayed`, `standing` and what is only true now:
+the token, `expires_*`, `shown`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from draftfs import layout
+from draftfs.records import Draft, DraftRef, DraftState, Job, Standing, sha256_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Of every write: the key of its receipt, whether this is the answer of an earlier call, and how the claim that it
+    was made under, or made, stands now (None where no claim was involved)."""
+
+    receipt: str = ""
+    replayed: bool = False
+    standing: Standing | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim as its holder sees it. Only a claim's own answer has the token; `expires_*` are None once it is dead, and
+    `expires_in` is in seconds."""
+
+    job: int
+    epoch: int
+    token: str | None
+    holder: str
+    paths: tuple[str, ...]
+    ttl: int
+    expires_at: str | None
+    expires_in: float | None
+
+
+@dataclass(frozen=True)
+class Claimed(Written):
+    """`newer` lists the paths of which people's checkout holds something newer than this worker starts from."""
+
+    claim: Claim
+    job: Job
+    newer: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Renewed(Written):
+    claim: Claim
+
+
+@dataclass(frozen=True)
+class JobChanged(Written):
+    """`drafts` are those whose state changed with the job's."""
+
+    job: Job
+    drafts: tuple[DraftRef, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobsAdded(Written):
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class DraftInfo:
+    """One draft. `file` is its root-relative name; `shown` says whether the file is there now."""
+
+    target: str
+    number: int
+    file: str
+    shown: bool
+    author: str
+    job: int | None
+    epoch: int | None
+    delete: bool
+    sha256: str | None
+    size: int | None
+    mode: str | None
+    base_sha256: str | None
+    state: DraftState
+    note: str | None
+    because: str | None
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Drafted(Written):
+    drafts: tuple[DraftInfo, ...]
+
+
+@dataclass(frozen=True)
+class Rejected(Written):
+    """`accepted` are jobs that had one draft promoted before and none left to decide now."""
+
+    drafts: tuple[DraftInfo, ...]
+    accepted: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """One target. `kept` is the draft that a hand edit was kept as, `replaced` the number of the choice before;
+    `changed` is False where the target held the draft's bytes already."""
+
+    target: str
+    number: int
+    sha256: str | None
+    previous_sha256: str | None
+    kept: str | None
+    replaced: int | None
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Promoted(Written):
+    """`accepted` and `cancelled` are jobs whose state followed from it."""
+
+    promoted: tuple[Promotion, ...]
+    accepted: tuple[int, ...]
+    cancelled: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Configured(Written):
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class DraftLine:
+    """One waiting draft as `ls` lists it. `added` and `removed` are lines against the target, None for binary content.
+
+    Flags: `outdated` (its base is no longer the target), `tampered`, `missing`, `mode` (the executable bit differs),
+    `binary`, `abandoned`.
+    """
+
+    draft: DraftInfo
+    age: float
+    added: int | None
+    removed: int | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TargetLine:
+    """One target as `ls` lists it: the number chosen on this branch, whether the target still holds it, its drafts."""
+
+    target: str
+    chosen: int | None
+    stale: bool
+    drafts: tuple[DraftLine, ...]
+
+
+@dataclass(frozen=True)
+class JobLine:
+    """A job as `job list` and `job show` give it, with what only a look at the others tells.
+
+    `blocked_by` says in words why it cannot be claimed yet; `expires_in` is how long its claim lives on, in seconds.
+    """
+
+    job: Job
+    blocked_by: tuple[str, ...]
+    expires_in: float | None
+    expires_at: str | None
+
+
+@dataclass(frozen=True)
+class ReceiptInfo:
+    """A receipt, as `receipt show` gives it."""
+
+    operation: str
+    actor: str
+    at: str
+    position: int
+    job: int | None
+    epoch: int | None
+    standing: Standing | None
+    answer: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that `doctor` noticed; `repair` is the command to run."""
+
+    kind: str
+    path: str
+    message: str
+    repair: str | None
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """`checks` maps each guarantee's name to whether it holds; the findings say where one does not."""
+
+    checks: dict[str, bool]
+    findings: tuple[Finding, ...]
+    fixed: tuple[str, ...] = ()
+
+
+def draft_info(draft: Draft, *, shown: bool) -> DraftInfo:
+    content = draft.content
+    return DraftInfo(
+        target=draft.target,
+        number=draft.number,
+        file=layout.draft_name(draft),
+        shown=shown,
+        author=draft.author,
+        job=draft.job,
+        epoch=draft.epoch,
+        delete=content is None,
+        sha256=sha256_of(content),
+        size=None if content is None else content.size,
+        mode=None if content is None else content.mode,
+        base_sha256=sha256_of(draft.base),
+        state=draft.state,
+        note=draft.note,
+        because=draft.because,
+        created_at=draft.created_at,
+    )

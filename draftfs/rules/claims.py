@@ -1,0 +1,399 @@
+"""Claims: G2 (the version seen, predecessors, attempts), G4 (the live token on every write), and time (§4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from draftfs import layout, tokens
+from draftfs.answers import Claim, Claimed, JobChanged, Renewed
+from draftfs.clock import NANOSECONDS, rfc3339
+from draftfs.engine import PrepareAgain, Transaction, View
+from draftfs.errors import Damaged, DraftfsError, Fenced, NotFound, Refused
+from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
+from draftfs.rules import drafts, jobs, receipts
+from draftfs.rules.reservations import Held, refuse, remaining, until
+
+SYSTEM: Final = "draftfs"
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the claimant's worktree holds at `paths`, found out before the lock was taken.
+
+    `newer`: paths of which people's checkout holds something newer than the base. `refusal` is why this worktree cannot
+    start on them, raised only when nothing about the job stands in the way.
+    """
+
+    paths: tuple[str, ...]
+    bases: tuple[Base, ...]
+    newer: tuple[str, ...] = ()
+    worktree: str | None = None
+    refusal: DraftfsError | None = None
+
+
+class NotPrepared(PrepareAgain):
+    """The job that would be claimed has other paths than the caller has prepared a Start for: these."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        super().__init__(paths)
+        self.paths = paths
+
+
+# ── taking a claim ──
+
+
+def claim(
+    transaction: Transaction, number: int, actor: Actor, *, seen: int, ttl: int | None, start: Start, key: str
+) -> Claimed:
+    """Claim job `number` at version `seen`. Judged in this order: state, version, predecessors, attempts, paths, worktree."""
+    job = jobs.find(transaction, number)
+    _refuse_state(transaction, job)
+    if job.version != seen:
+        raise Refused(
+            "stale_version",
+            f"job {number} is at version {job.version}, not {seen}: it changed since you looked",
+            hint=f"draftfs job show {number}, then draftfs claim {number} --seen {job.version}",
+            job=number,
+            version=job.version,
+            seen=seen,
+        )
+    blocked = list(jobs.blockers(transaction, job))
+    if blocked:
+        raise Refused(
+            "not_accepted",
+            f"job {number} is blocked by " + ", ".join(f"job {each}: {state}" for each, state in blocked),
+            hint=f"draftfs job show {blocked[0][0]}",
+            job=number,
+            blocked_by=[{"job": each, "state": state} for each, state in blocked],
+        )
+    _refuse_spent(job)
+    refuse(transaction, Held(transaction).clashes(job))
+    return _take(transaction, job, actor, ttl, start, key)
+
+
+def claim_next(transaction: Transaction, actor: Actor, *, ttl: int | None, start: Start, key: str) -> Claimed:
+    """Claim the ready job with the fewest attempts, then the lowest number; one whose paths are held is passed over.
+
+    Raises Refused `nothing_ready` (wait) or `all_done` (stop).
+    """
+    chosen = next_ready(transaction)
+    return _take(transaction, chosen, actor, ttl, start, key)
+
+
+def claim_paths(
+    transaction: Transaction, paths: tuple[str, ...], actor: Actor, *, ttl: int | None, start: Start, key: str
+) -> Claimed:
+    """Make a job on `paths` and claim it, in one transaction."""
+    (job,) = jobs.add(transaction, [NewJob(title=f"edit {', '.join(paths)}", paths=paths)], actor.name)
+    refuse(transaction, Held(transaction).clashes(job))
+    return _take(transaction, job, actor, ttl, start, key)
+
+
+def next_ready(view: View) -> Job:
+    """The job that `claim --next` takes now. Raises Refused `nothing_ready` or `all_done`."""
+    unfinished = list(jobs.open_jobs(view))
+    candidates = sorted(
+        (job for job in unfinished if job.state == "open" and not any(jobs.blockers(view, job))),
+        key=lambda job: (job.attempts.used, job.id),
+    )
+    held = Held(view) if candidates else None
+    for job in candidates:
+        if held is not None and not held.clashes(job):
+            return job
+    if not unfinished:
+        raise Refused("all_done", "no job is left", hint="draftfs job add TITLE PATH…")
+    states = {job.id: job.state for job in unfinished}
+    raise Refused(
+        "nothing_ready",
+        f"none of the {len(unfinished)} unfinished jobs can be claimed now: "
+        + ", ".join(f"job {number} is {state}" for number, state in list(states.items())[:5]),
+        hint="draftfs job list",
+        jobs=[{"job": number, "state": state} for number, state in states.items()],
+    )
+
+
+def _refuse_state(view: View, job: Job) -> None:
+    if job.state == "open":
+        return
+    if job.state == "failed":
+        _refuse_spent(job)
+    lease = lease_of(view, job) if job.state == "claimed" else None
+    details = {"job": job.id, "state": job.state, "version": job.version, "holder": job.holder}
+    if lease is not None:
+        left = remaining(view, lease)
+        raise Refused(
+            "job_not_open",
+            f"job {job.id} is claimed by {lease.holder} (epoch {lease.epoch}) until {until(view, lease)}, {left:.0f} s from"
+            " now",
+            hint="if that is you: repeat the claim with its receipt key (--receipt KEY); else draftfs claim --next",
+            epoch=lease.epoch,
+            expires_at=until(view, lease),
+            expires_in=left,
+            **details,
+        )
+    raise Refused("job_not_open", f"job {job.id} is {job.state}", hint="draftfs claim --next", **details)
+
+
+def _refuse_spent(job: Job) -> None:
+    if job.attempts.used >= job.attempts.max:
+        raise Refused(
+            "attempts_used_up",
+            f"job {job.id} has used all {job.attempts.max} of its attempts",
+            hint=f"a person can grant more: draftfs job retry {job.id}",
+            job=job.id,
+            attempts={"used": job.attempts.used, "max": job.attempts.max},
+        )
+
+
+def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, start: Start, key: str) -> Claimed:
+    if job.paths != start.paths:
+        raise NotPrepared(job.paths)
+    _refuse_second_holder(transaction, actor, start)
+    if start.refusal is not None:
+        raise start.refusal
+    now, seconds = transaction.now, ttl or transaction.store.settings.claim_ttl
+    counters = transaction.counters
+    epoch = counters.epoch + 1
+    transaction.put(layout.COUNTERS, replace(counters, epoch=epoch, live=counters.live + 1))
+    lease = Lease(
+        job=job.id,
+        epoch=epoch,
+        holder=actor.name,
+        paths=job.paths,
+        ttl=seconds,
+        deadline_ns=now.awake_ns + seconds * NANOSECONDS,
+        boot=now.boot,
+        expires_at=rfc3339(now.wall + seconds),
+        claimed_at=now.stamp,
+        renewals=0,
+        worktree=start.worktree,
+        token_sha256=tokens.digest(tokens.derive(key, transaction.store.id, job.id, epoch)),
+        bases=start.bases,
+        drafts=(),
+    )
+    transaction.put(layout.lease(job.id), lease, lives=seconds)
+    attempts = Attempts(job.attempts.used + 1, job.attempts.max)
+    job = jobs.change(transaction, job, "claim", attempts=attempts, holder=actor.name, epoch=epoch, because=None)
+    transaction.append("claim.taken", actor.name, job=job.id, epoch=epoch, paths=job.paths, ttl=seconds)
+    return Claimed(claim=dead_or_alive(lease), job=job, newer=start.newer)
+
+
+def _refuse_second_holder(view: View, actor: Actor, start: Start) -> None:
+    if start.worktree is None:
+        return
+    for key in view.under(layout.LEASES):
+        try:
+            lease = view.get(key)
+        except Damaged:
+            continue  # which worktree it was for cannot be told; its paths stay held all the same
+        if lease is not None and lease.worktree == start.worktree and lease.holder != actor.name:
+            raise Refused(
+                "worktree_held",
+                f"this worktree belongs to {lease.holder} until {until(view, lease)} (job {lease.job})",
+                hint=f"draftfs worktree add ../{actor.name} --as {actor.name}, and claim there",
+                job=lease.job,
+                holder=lease.holder,
+                expires_at=until(view, lease),
+            )
+
+
+def dead_or_alive(lease: Lease) -> Claim:
+    """The lease as an answer without what is only true now: the token and the time left."""
+    return Claim(lease.job, lease.epoch, None, lease.holder, lease.paths, lease.ttl, None, None)
+
+
+# ── the fence ──
+
+
+def fence(view: View, number: int, token: str, doing: str) -> Lease:
+    """The live lease of job `number`, if `token` is its token; in the transaction that makes the change (G4).
+
+    Equality with the *live* claim is the only rule that holds: "the highest seen" lets a late worker in until its
+    successor's first write, "the last issued" until the next grant (protocol note, R2). Raises Fenced `fenced`.
+    """
+    lease = view.get(layout.lease(number))
+    if lease is not None and tokens.same(token, lease.token_sha256) and lease.epoch == tokens.epoch_of(token):
+        return lease
+    job = view.get(layout.job(number))
+    if job is not None and job.state == "claimed":
+        lease = lease_of(view, job)
+    raise _fenced(view, number, token, doing, lease)
+
+
+def lease_of(view: View, job: Job) -> Lease:
+    """The lease of a claimed job. Raises Damaged where it is missing: that never means free."""
+    lease = view.get(layout.lease(job.id))
+    if lease is None:
+        name = layout.lease(job.id).name
+        raise Damaged("damaged", f"job {job.id} is claimed by {job.holder}, but {name} is missing", file=name)
+    return lease
+
+
+def _fenced(view: View, number: int, token: str, doing: str, lease: Lease | None) -> Fenced:
+    epoch = tokens.epoch_of(token)
+    ended = view.get(layout.ended_claim(number, epoch)) if epoch else None
+    mine = ended is not None and tokens.same(token, ended.token_sha256)
+    standing = receipts.standing(view, number, ended.epoch) if ended is not None and mine else None
+    message = f"cannot {doing}: this token is not that of job {number}'s live claim"
+    if ended is not None and mine:
+        message += f"; its claim (epoch {ended.epoch}) {_ENDED[ended.how]} at {ended.at}"
+        message += f" ({ended.note})" if ended.note else ""
+    if lease is not None:
+        message += f"; {lease.holder} holds the job until {until(view, lease)} (epoch {lease.epoch})"
+    job = view.get(layout.job(number)) or view.get(layout.done(number))
+    return Fenced(
+        "fenced",
+        message,
+        hint="stop: nothing you write counts any more. "
+        + (f"To go on, claim anew: draftfs claim {number}" if job and job.state == "open" else "draftfs claim --next"),
+        job=number,
+        epoch=epoch,
+        standing=standing,
+        ended_at=ended.at if ended is not None and mine else None,
+        holder=lease.holder if lease else None,
+        expires_at=until(view, lease) if lease else None,
+        state=job.state if job else None,
+    )
+
+
+_ENDED: Final[dict[Ending, str]] = {
+    "lapsed": "lapsed",
+    "released": "was released",
+    "submitted": "was submitted",
+    "revoked": "was revoked",
+    "cancelled": "was cancelled",
+}
+
+# ── what its holder does with it ──
+
+
+def renew(transaction: Transaction, number: int, token: str, actor: Actor, ttl: int | None) -> Renewed:
+    """Move the deadline to now + ttl; the token stays. Raises Fenced after the deadline: there is no resurrection."""
+    lease = fence(transaction, number, token, "renew")
+    now, seconds = transaction.now, ttl or lease.ttl
+    renewed = replace(
+        lease,
+        ttl=seconds,
+        deadline_ns=now.awake_ns + seconds * NANOSECONDS,
+        boot=now.boot,
+        expires_at=rfc3339(now.wall + seconds),
+        renewals=lease.renewals + 1,
+    )
+    transaction.put(layout.lease(number), renewed, lives=seconds)
+    transaction.append("claim.renewed", actor.name, job=number, epoch=lease.epoch, ttl=seconds)
+    return Renewed(claim=dead_or_alive(renewed))
+
+
+def release(
+    transaction: Transaction, number: int, token: str, actor: Actor, *, failed: bool, note: str | None
+) -> JobChanged:
+    """Give the job back. Plainly, the attempt is given back, too; `failed` keeps it spent."""
+    lease = fence(transaction, number, token, "release")
+    job = jobs.find(transaction, number)
+    abandoned = end(transaction, lease, "released", actor.name, note)
+    if failed:
+        job = jobs.change(transaction, job, "lose", holder=None, because=note)
+    else:
+        attempts = Attempts(job.attempts.used - 1, job.attempts.max)
+        job = jobs.change(transaction, job, "release", holder=None, attempts=attempts, because=note)
+    transaction.append(
+        "claim.released", actor.name, job=number, epoch=lease.epoch, failed=failed, note=note, state=job.state
+    )
+    return JobChanged(job=job, drafts=abandoned)
+
+
+def submit(transaction: Transaction, number: int, token: str, actor: Actor, note: str | None) -> JobChanged:
+    """End the claim, free the paths, hand the job to a person: its drafts are this claim's latest per target."""
+    lease = fence(transaction, number, token, "submit")
+    job = jobs.find(transaction, number)
+    end(transaction, lease, "submitted", actor.name, note)
+    job = jobs.change(transaction, job, "submit", holder=None, drafts=lease.drafts, because=note)
+    transaction.append("claim.submitted", actor.name, job=number, epoch=lease.epoch, drafts=lease.drafts, note=note)
+    return JobChanged(job=job, drafts=lease.drafts)
+
+
+# ── time ──
+
+
+def overdue(view: View) -> Iterator[Lease]:
+    """Live leases past their deadline. One of an earlier boot is not: it is given its full ttl once more first (§4)."""
+    for key in view.under(layout.LEASES):
+        try:
+            lease = view.get(key)
+        except Damaged:
+            continue  # what cannot be read cannot lapse; its paths stay held until doctor mends it
+        if lease is not None and lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns:
+            yield lease
+
+
+def sweep(transaction: Transaction, only: int | None = None) -> None:
+    """Commit what time has done: after a reboot every live claim has its full ttl once more; a claim past its deadline
+    (of job `only`, or of any job) has lapsed."""
+    counters = transaction.counters
+    if counters.boot != transaction.now.boot:
+        transaction.put(layout.COUNTERS, replace(counters, boot=transaction.now.boot))
+        for lease in _of_another_boot(transaction):
+            _rebase(transaction, lease)
+    for lease in list(overdue(transaction)) if only is None else _one_overdue(transaction, only):
+        if only is None and not _can_end(transaction, lease):
+            continue  # its paths stay held until doctor mends what is damaged; nobody else is to fail over it
+        end(transaction, lease, "lapsed", SYSTEM, None)
+        job = jobs.change(transaction, jobs.find(transaction, lease.job), "lose", holder=None)
+        transaction.append(
+            "claim.lapsed", SYSTEM, job=lease.job, epoch=lease.epoch, holder=lease.holder, state=job.state
+        )
+
+
+def _one_overdue(view: View, number: int) -> list[Lease]:
+    lease = view.get(layout.lease(number))
+    past = lease is not None and lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns
+    return [lease] if lease is not None and past else []
+
+
+def _can_end(view: View, lease: Lease) -> bool:
+    try:
+        jobs.find(view, lease.job)
+        for ref in lease.drafts:
+            drafts.find(view, ref)
+    except (Damaged, NotFound):
+        return False
+    return True
+
+
+def _of_another_boot(view: View) -> Iterator[Lease]:
+    for key in list(view.under(layout.LEASES)):
+        try:
+            lease = view.get(key)
+        except Damaged:
+            continue  # doctor mends it; counting its time from a file that lies would be worse
+        if lease is not None and lease.boot != view.now.boot:
+            yield lease
+
+
+def _rebase(transaction: Transaction, lease: Lease) -> None:
+    now = transaction.now
+    deadline, expires = now.awake_ns + lease.ttl * NANOSECONDS, rfc3339(now.wall + lease.ttl)
+    transaction.put(layout.lease(lease.job), replace(lease, deadline_ns=deadline, boot=now.boot, expires_at=expires))
+    transaction.append("claim.restarted", SYSTEM, job=lease.job, epoch=lease.epoch, ttl=lease.ttl)
+
+
+def end(transaction: Transaction, lease: Lease, how: Ending, by: str, note: str | None) -> tuple[DraftRef, ...]:
+    """Take the lease away and keep how it ended. Drafts of a claim that was not submitted are abandoned."""
+    transaction.delete(layout.lease(lease.job))
+    counters = transaction.counters
+    transaction.put(layout.COUNTERS, replace(counters, live=counters.live - 1))
+    ended = EndedClaim(
+        job=lease.job,
+        epoch=lease.epoch,
+        holder=lease.holder,
+        how=how,
+        at=transaction.now.stamp,
+        by=by,
+        note=note,
+        token_sha256=lease.token_sha256,
+        drafts=lease.drafts,
+    )
+    transaction.put(layout.ended_claim(lease.job, lease.epoch), ended)
+    return () if how == "submitted" else drafts.abandon(transaction, lease)

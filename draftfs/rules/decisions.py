@@ -1,0 +1,129 @@
+"""What people decide about jobs and drafts: accept, reject, revoke, cancel (§5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from draftfs import layout
+from draftfs.answers import JobChanged, Rejected, draft_info
+from draftfs.engine import Transaction
+from draftfs.errors import Refused
+from draftfs.records import Actor, DraftRef, Ending, Job
+from draftfs.rules import claims, drafts, jobs
+
+
+def revoke(transaction: Transaction, number: int, actor: Actor, because: str) -> JobChanged:
+    """Take a job from whoever holds it. The attempt stays spent, and the token is dead."""
+    job = jobs.find(transaction, number)
+    abandoned = _end(transaction, job, "revoked", actor, because)
+    job = jobs.change(transaction, job, "lose", holder=None, because=because)
+    transaction.append("claim.revoked", actor.name, job=number, epoch=job.epoch, because=because, state=job.state)
+    return JobChanged(job=job, drafts=abandoned)
+
+
+def cancel(transaction: Transaction, number: int, actor: Actor, because: str | None) -> JobChanged:
+    """End a job for good. A worker who holds it is fenced."""
+    job = jobs.find(transaction, number)
+    abandoned = _end(transaction, job, "cancelled", actor, because)
+    job = jobs.change(transaction, job, "cancel", holder=None, because=because)
+    transaction.append("job.cancelled", actor.name, job=number, because=because)
+    return JobChanged(job=job, drafts=abandoned)
+
+
+def _end(transaction: Transaction, job: Job, how: Ending, actor: Actor, because: str | None) -> tuple[DraftRef, ...]:
+    """End the job's claim, if it is claimed. Raises Damaged where its lease is missing."""
+    if job.state != "claimed":
+        return ()
+    return claims.end(transaction, claims.lease_of(transaction, job), how, actor.name, because)
+
+
+def accept(transaction: Transaction, number: int, actor: Actor) -> JobChanged:
+    """Accept a submitted job that has no draft to promote. Raises Refused `job_not_open` while drafts wait."""
+    job = jobs.find(transaction, number)
+    left = [ref for ref in job.drafts if drafts.find(transaction, ref).state == "waiting"]
+    if left and job.state == "submitted":
+        raise Refused(
+            "job_not_open",
+            f"job {number} has {len(left)} drafts that wait for a decision: promoting one accepts the job",
+            hint=f"draftfs promote --job {number}, or draftfs reject DRAFT --because TEXT",
+            job=number,
+            drafts=[{"target": ref.target, "number": ref.number} for ref in left],
+        )
+    _accept(transaction, job, actor)
+    return JobChanged(job=jobs.find(transaction, number))
+
+
+def reject(transaction: Transaction, number: int, actor: Actor, because: str) -> JobChanged:
+    """Turn a submitted job down: its waiting drafts are rejected, and it is open again if an attempt is left.
+
+    An alternative in a contest that another job has won is cancelled: nobody is to start on it again.
+    """
+    job = jobs.find(transaction, number)
+    refs = []
+    for ref in job.drafts if job.state == "submitted" else ():
+        draft = drafts.find(transaction, ref)
+        if draft.state == "waiting":
+            drafts.decide(transaction, draft, "rejected", because)
+            refs.append(ref)
+    decided = any(jobs.find(transaction, each).state == "accepted" for each in job.contest)
+    event: jobs.JobEvent = "cancel" if decided and job.state == "submitted" else "reject"
+    job = jobs.change(transaction, job, event, drafts=(), because=because)
+    transaction.append("job.rejected", actor.name, job=number, because=because, state=job.state)
+    return JobChanged(job=job, drafts=tuple(refs))
+
+
+def reject_drafts(transaction: Transaction, refs: Sequence[DraftRef], actor: Actor, because: str) -> Rejected:
+    """Turn drafts down; their workers learn it by the feed. Raises Refused `job_not_open` for one that was promoted."""
+    rejected = []
+    for ref in dict.fromkeys(refs):
+        draft = drafts.find(transaction, ref)
+        if draft.state == "promoted":
+            raise Refused(
+                "job_not_open",
+                f"{layout.draft_name(draft)} was promoted: another draft can take its place, it cannot be rejected",
+                hint=f"draftfs ls -- {draft.target}",
+                target=draft.target,
+                number=draft.number,
+            )
+        rejected.append(drafts.decide(transaction, draft, "rejected", because))
+        transaction.append(
+            "draft.rejected",
+            actor.name,
+            job=draft.job,
+            target=draft.target,
+            number=draft.number,
+            author=draft.author,
+            because=because,
+        )
+    accepted, _ = settle(transaction, [draft.job for draft in rejected], actor)
+    infos = tuple(draft_info(draft, shown=False) for draft in rejected)
+    return Rejected(drafts=infos, accepted=accepted)
+
+
+def settle(
+    transaction: Transaction, numbers: Sequence[int | None], actor: Actor
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Accept each submitted job of which every draft is decided and one at least promoted; returns the jobs accepted,
+    and the siblings in their contests that were cancelled for it."""
+    accepted: list[int] = []
+    cancelled: list[int] = []
+    for number in dict.fromkeys(numbers):
+        job = transaction.get(layout.job(number)) if number is not None else None
+        if job is None or job.state != "submitted":
+            continue
+        states = [drafts.find(transaction, ref).state for ref in job.drafts]
+        if "waiting" not in states and "promoted" in states:
+            cancelled += _accept(transaction, job, actor)
+            accepted.append(job.id)
+    return tuple(accepted), tuple(cancelled)
+
+
+def _accept(transaction: Transaction, job: Job, actor: Actor) -> tuple[int, ...]:
+    """Siblings of the job's contest that nobody has handed in yet are cancelled; submitted ones stay, as alternatives."""
+    job = jobs.change(transaction, job, "accept")
+    transaction.append("job.accepted", actor.name, job=job.id)
+    siblings = [number for number in job.contest if number != job.id]
+    idle = [number for number in siblings if jobs.find(transaction, number).state in ("open", "claimed", "failed")]
+    for number in idle:
+        cancel(transaction, number, actor, f"job {job.id} of the same contest was accepted")
+    return tuple(idle)

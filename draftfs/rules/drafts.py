@@ -1,0 +1,177 @@
+"""Drafts: numbered, append-only proposals beside each target, and what becomes of them (§5, G6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from draftfs import layout, paths
+from draftfs.answers import Drafted, draft_info
+from draftfs.engine import Transaction, View
+from draftfs.errors import NotFound, Refused
+from draftfs.records import (
+    HAND_EDIT,
+    Actor,
+    Content,
+    Draft,
+    DraftRef,
+    DraftState,
+    Lease,
+    PlaceDraft,
+    Target,
+)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is to become a draft. `content` None proposes a deletion; `base` counts where the claim reserved a folder.
+
+    `taken` is the highest number that a file beside the target has; `staged` a copy made ready for the root.
+    """
+
+    target: str
+    content: Content | None
+    base: Content | None
+    taken: int
+    staged: str | None
+
+
+def of_target(view: View, target: str) -> Target:
+    """The target's record, or a new one for a target that never had a draft."""
+    return view.get(layout.target(view.store.fold.key(target))) or Target(target, 0)
+
+
+def find(view: View, ref: DraftRef) -> Draft:
+    """The draft. Raises NotFound `no_draft`."""
+    draft = view.get(layout.draft(view.store.fold.key(ref.target), ref.number))
+    if draft is None:
+        raise NotFound(
+            "no_draft",
+            f"{ref.target} has no draft {ref.number}",
+            hint=f"draftfs ls --all -- {ref.target}",
+            target=ref.target,
+            number=ref.number,
+        )
+    return draft
+
+
+def waiting(view: View) -> Iterator[tuple[Target, tuple[Draft, ...]]]:
+    """Every target with its undecided drafts, oldest first."""
+    for key in view.under(layout.TARGETS):
+        target = view.get(key)
+        if target is not None:
+            yield target, tuple(find(view, DraftRef(target.path, number)) for number in target.undecided)
+
+
+# ── a worker's ──
+
+
+def add(
+    transaction: Transaction, lease: Lease, actor: Actor, author: str, proposals: Sequence[Proposal], note: str | None
+) -> Drafted:
+    """Record `proposals` as the next drafts of their targets, under `lease`, which has passed the fence.
+
+    A newer draft of the same claim supersedes the older. Raises Refused `not_covered`.
+    """
+    fold = transaction.store.fold
+    outside = [each.target for each in proposals if not covered(lease, each.target, fold)]
+    if outside:
+        raise Refused(
+            "not_covered",
+            f"{', '.join(outside)}: not among the paths of job {lease.job} ({', '.join(lease.paths)})",
+            hint="draftfs claim -- " + " ".join(outside),
+            paths=outside,
+            job=lease.job,
+        )
+    latest = {fold.key(ref.target): ref for ref in lease.drafts}
+    added = []
+    for each in proposals:
+        older = latest.get(fold.key(each.target))
+        if older is not None and find(transaction, older).state == "waiting":
+            decide(transaction, find(transaction, older), "superseded")
+        draft = _record(transaction, each, author, lease, _base(lease, each, fold), note)
+        latest[fold.key(each.target)] = draft.ref
+        added.append(draft)
+        transaction.append(
+            "draft.added", actor.name, job=lease.job, target=draft.target, number=draft.number, epoch=lease.epoch
+        )
+    transaction.put(layout.lease(lease.job), replace(lease, drafts=tuple(latest.values())))
+    return Drafted(drafts=tuple(draft_info(draft, shown=False) for draft in added))
+
+
+def covered(lease: Lease, target: str, fold: paths.Fold) -> bool:
+    """Whether the claim has reserved `target`, or a folder above it."""
+    return any(paths.covers(path, target, fold) for path in lease.paths)
+
+
+def _base(lease: Lease, proposal: Proposal, fold: paths.Fold) -> Content | None:
+    """What the claim found at exactly this path; under a reserved folder what the caller found out."""
+    for base in lease.bases:
+        if base.commit is None and fold.key(base.path) == fold.key(proposal.target):
+            return base.content
+    return proposal.base
+
+
+def _record(
+    transaction: Transaction,
+    proposal: Proposal,
+    author: str,
+    lease: Lease | None,
+    base: Content | None,
+    note: str | None,
+) -> Draft:
+    target = of_target(transaction, proposal.target)
+    number = max(target.last, proposal.taken) + 1
+    draft = Draft(
+        target=target.path,
+        number=number,
+        author=author,
+        state="waiting",
+        job=None if lease is None else lease.job,
+        epoch=None if lease is None else lease.epoch,
+        content=proposal.content,
+        base=base,
+        note=note,
+        because=None,
+        created_at=transaction.now.stamp,
+    )
+    key = transaction.store.fold.key(target.path)
+    transaction.put(layout.draft(key, number), draft)
+    transaction.put(layout.target(key), replace(target, last=number, undecided=(*target.undecided, number)))
+    transaction.effect(PlaceDraft(target.path, number, author, proposal.content), proposal.staged)
+    return draft
+
+
+def abandon(transaction: Transaction, lease: Lease) -> tuple[DraftRef, ...]:
+    """The drafts of a claim that ended without submitting: still listed, still promotable by name."""
+    for ref in lease.drafts:
+        draft = find(transaction, ref)
+        if draft.state == "waiting":
+            _put(transaction, replace(draft, state="abandoned"))
+    return lease.drafts
+
+
+# ── what is decided ──
+
+
+def decide(transaction: Transaction, draft: Draft, state: DraftState, because: str | None = None) -> Draft:
+    """Give the draft its final state and take it off its target's list of undecided ones."""
+    key = transaction.store.fold.key(draft.target)
+    target = of_target(transaction, draft.target)
+    left = tuple(number for number in target.undecided if number != draft.number)
+    if left != target.undecided:
+        transaction.put(layout.target(key), replace(target, undecided=left))
+    return _put(transaction, replace(draft, state=state, because=because))
+
+
+def keep_hand_edit(transaction: Transaction, target: str, content: Content, base: Content | None, taken: int) -> Draft:
+    """Keep bytes that a promotion displaced, and nobody had recorded, as a draft that signs for itself."""
+    proposal = Proposal(target, content, base, taken, None)
+    draft = _record(transaction, proposal, HAND_EDIT, None, base, "what stood in the target when a draft was promoted")
+    transaction.append("draft.added", HAND_EDIT, target=draft.target, number=draft.number)
+    return draft
+
+
+def _put(transaction: Transaction, draft: Draft) -> Draft:
+    transaction.put(layout.draft(transaction.store.fold.key(draft.target), draft.number), draft)
+    return draft

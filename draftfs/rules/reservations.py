@@ -1,0 +1,161 @@
+"""G3: a claim takes all its paths or none; equal, parent and child paths clash, by segment.
+
+Reservations are read from the live leases. A claimed job whose lease is missing or damaged holds its job's paths until
+`doctor` mends it: unreadable never means free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from draftfs import layout
+from draftfs.clock import NANOSECONDS, rfc3339
+from draftfs.engine import View
+from draftfs.errors import Damaged, Refused
+from draftfs.records import Job, Lease
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """What one claim holds. `lease` is None where the job is claimed but its lease cannot be read."""
+
+    job: int
+    holder: str
+    paths: tuple[str, ...]
+    lease: Lease | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Clash:
+    """`path` was wanted, and `held` is reserved by `by`."""
+
+    path: str
+    held: str
+    by: Reservation
+
+
+def reservations(view: View) -> Iterator[Reservation]:
+    """All that is held now. Raises Damaged only where neither lease nor job tells which paths a claim holds."""
+    count = 0
+    seen: set[int] = set()
+    for key in view.under(layout.LEASES):
+        count += 1
+        number = layout.number_of(key) or 0
+        seen.add(number)
+        try:
+            lease = view.get(key)
+        except Damaged as fault:
+            yield _by_its_job(view, number, fault.message)
+        else:
+            if lease is not None:
+                yield Reservation(lease.job, lease.holder, lease.paths, lease)
+    if count != view.counters.live:
+        for job in _claimed(view):
+            if job.id not in seen:
+                problem = f"{layout.lease(job.id).name} is missing from the store"
+                yield Reservation(job.id, job.holder or "?", job.paths, None, problem)
+
+
+def _by_its_job(view: View, number: int, problem: str) -> Reservation:
+    job = view.get(layout.job(number))
+    if job is None:
+        raise Damaged("damaged", problem, file=layout.lease(number).name)
+    return Reservation(number, job.holder or "?", job.paths, None, problem)
+
+
+def _claimed(view: View) -> Iterator[Job]:
+    for key in view.under(layout.JOBS):
+        job = view.get(key)
+        if job is not None and job.state == "claimed":
+            yield job
+
+
+class Held:
+    """The paths held now, indexed by segment, so that asking costs by what is asked."""
+
+    def __init__(self, view: View) -> None:
+        self._fold = view.store.fold
+        self._at: dict[str, list[tuple[str, Reservation]]] = {}
+        self._below: dict[str, list[tuple[str, Reservation]]] = {}
+        for reservation in reservations(view):
+            for path in reservation.paths:
+                key = self._fold.key(path)
+                self._at.setdefault(key, []).append((path, reservation))
+                for ancestor in _ancestors(key):
+                    self._below.setdefault(ancestor, []).append((path, reservation))
+
+    def clashes(self, job: Job) -> tuple[Clash, ...]:
+        """Every clash of the job's paths with what others hold. Jobs of one contest do not clash with each other."""
+        found: dict[tuple[str, str, int], Clash] = {}
+        for path in job.paths:
+            key = self._fold.key(path)
+            hits = [*self._at.get(key, ()), *self._below.get(key, ())]
+            for ancestor in _ancestors(key):
+                hits += self._at.get(ancestor, ())
+            for held, by in hits:
+                if by.job != job.id and by.job not in job.contest:
+                    found[path, held, by.job] = Clash(path, held, by)
+        return tuple(found[each] for each in sorted(found))
+
+
+def _ancestors(key: str) -> Iterator[str]:
+    at = key.rfind("/")
+    while at > 0:
+        yield key[:at]
+        at = key.rfind("/", 0, at)
+
+
+def refuse(view: View, clashes: tuple[Clash, ...]) -> None:
+    """Raise Refused `path_clash` naming every clash, if there is any; `damaged` where a lease behind one is unreadable."""
+    if not clashes:
+        return
+    for clash in clashes:
+        if clash.by.lease is None:
+            raise Damaged(
+                "damaged",
+                f"{clash.held} stays held by job {clash.by.job} ({clash.by.holder}): {clash.by.problem}",
+                file=layout.lease(clash.by.job).name,
+                job=clash.by.job,
+            )
+    described = [describe(view, clash) for clash in clashes]
+    soonest = min(each["expires_in"] for each in described)
+    raise Refused(
+        "path_clash",
+        "; ".join(
+            f"{each['path']} is held by {each['holder']} (job {each['job']}"
+            + (f", as {each['held']}" if each["held"] != each["path"] else "")
+            + f") until {each['expires_at']}, {each['expires_in']:.0f} s from now"
+            for each in described
+        ),
+        hint=f"wait for it (about {soonest:.0f} s at most), or take another job: draftfs claim --next",
+        clashes=described,
+    )
+
+
+def describe(view: View, clash: Clash) -> dict[str, Any]:
+    lease = clash.by.lease
+    assert lease is not None
+    return {
+        "path": clash.path,
+        "held": clash.held,
+        "job": lease.job,
+        "holder": lease.holder,
+        "epoch": lease.epoch,
+        "expires_at": until(view, lease),
+        "expires_in": remaining(view, lease),
+    }
+
+
+def remaining(view: View, lease: Lease) -> float:
+    """Seconds until the lease's deadline, by the awake clock; its full ttl where that was set in another boot (§4)."""
+    if lease.boot != view.now.boot:
+        return float(lease.ttl)
+    return max(0.0, (lease.deadline_ns - view.now.awake_ns) / NANOSECONDS)
+
+
+def until(view: View, lease: Lease) -> str:
+    """When that will be, by today's wall clock: the time in the record is that of a clock which may have jumped since."""
+    return rfc3339(view.now.wall + remaining(view, lease))
