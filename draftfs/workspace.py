@@ -1,0 +1,290 @@
+"""What the caller's checkout and the root hold, found out before any lock is taken: what a claim starts from, the bytes of
+a draft, what stands in a target's place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from draftfs import layout
+from draftfs.engine import fs
+from draftfs.engine.objects import Objects
+from draftfs.errors import BadRequest, DraftfsError, Refused, from_oserror
+from draftfs.records import Actor, Base, Choice, Content, Draft, Lease
+from draftfs.repo import Head, Repo, TreeEntry
+from draftfs.rules.claims import Start
+from draftfs.rules.promotion import Observed
+from draftfs.tree import Sighting, Tree, git_mode, look
+
+NAME_BYTES: Final = 255
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One caller: the checkout they stand in, the root, and the store's contents."""
+
+    repo: Repo
+    tree: Tree
+    objects: Objects
+
+    @property
+    def in_root(self) -> bool:
+        return self.repo.top == self.tree.top
+
+    def head(self) -> Head:
+        """Where the root's history stands."""
+        return self.repo.head(self.tree.top)
+
+    # ── claims ──
+
+    def start(self, paths: tuple[str, ...], actor: Actor, worktree: str | None, *, adopt: bool) -> Start:
+        """What the claimant starts from at `paths` (§5, Claim)."""
+        if self.in_root:
+            if actor.is_agent:
+                return Start(paths, (), refusal=_claim_in_root(actor))
+            return Start(paths, tuple(self._root_base(path) for path in paths), worktree=worktree)
+        common = self._merge_base()
+        bases: list[Base] = []
+        newer: list[str] = []
+        dirty: list[str] = []
+        for path in paths:
+            self._judge(path, common, bases, newer, dirty)
+        refusal = None if adopt or not dirty else _dirty(dirty)
+        return Start(paths, tuple(bases), tuple(newer), worktree, refusal)
+
+    def _judge(self, path: str, common: str | None, bases: list[Base], newer: list[str], dirty: list[str]) -> None:
+        """The base of one reserved path: the root's bytes if this worktree holds the same, else the merge base's."""
+        entry = self.repo.entry(common, path) if common else None
+        here = f"{self.repo.top}/{path}"
+        if os.path.isdir(here) or os.path.isdir(self.tree.path(path)) or (entry and entry.mode == "040000"):
+            self._judge_folder(path, common, bases, newer, dirty)
+            return
+        mine, people = look(here)[0], self.tree.observe(path)
+        if self._same(path, mine, people):
+            bases.append(Base(path, self._kept_in_root(path, people)))
+            return
+        if not self._same_as_commit(path, mine, entry):
+            dirty.append(path)
+        if not self._same_as_commit(path, people, entry, self.tree.top):
+            newer.append(path)
+        bases.append(Base(path, self.committed(path, entry)))
+
+    def _judge_folder(
+        self, folder: str, common: str | None, bases: list[Base], newer: list[str], dirty: list[str]
+    ) -> None:
+        """A folder's base is the merge base's tree, but for files in which this worktree holds the root's bytes."""
+        if common is None:
+            bases.append(Base(folder, None))
+            return
+        bases.append(Base(folder, None, common))
+        for path in self.repo.changed_under(common, folder):
+            mine, people = look(f"{self.repo.top}/{path}")[0], self.tree.observe(path)
+            if self._same(path, mine, people):
+                bases.append(Base(path, self._kept_in_root(path, people)))
+            else:
+                dirty.append(path)
+        theirs = self.head().commit
+        if theirs and self.repo.entry(theirs, folder) != self.repo.entry(common, folder):
+            newer.append(folder)
+
+    def _root_base(self, path: str) -> Base:
+        if os.path.isdir(self.tree.path(path)):
+            return Base(path, None, self.head().commit)
+        return Base(path, self._kept_in_root(path, self.tree.observe(path)))
+
+    def _merge_base(self) -> str | None:
+        mine, theirs = self.repo.head().commit, self.head().commit
+        return self.repo.merge_base(mine, theirs) if mine and theirs else None
+
+    def _same(self, path: str, mine: Sighting, people: Sighting) -> bool:
+        """The same bytes, or the same clean form for git, with the same executable bit."""
+        if mine.content is None or people.content is None:
+            return mine.kind == people.kind and mine.detail == people.detail
+        if mine.content.mode != people.content.mode:
+            return False
+        if mine.content.sha256 == people.content.sha256:
+            return True
+        return self.repo.clean_blob(path, f"{self.repo.top}/{path}") == self.repo.clean_blob(
+            path, self.tree.path(path), self.tree.top
+        )
+
+    def _same_as_commit(self, path: str, seen: Sighting, entry: TreeEntry | None, checkout: str | None = None) -> bool:
+        if entry is None or seen.content is None:
+            return entry is None and seen.kind == "absent"
+        top = checkout or self.repo.top
+        return seen.content.mode == entry.mode and self.repo.clean_blob(path, f"{top}/{path}", top) == entry.oid
+
+    def committed(self, path: str, entry: TreeEntry | None) -> Content | None:
+        """The file that a commit holds at `path`, kept as an object, as a checkout would have it."""
+        if entry is None or not entry.mode.startswith("100"):
+            return None
+        with ExitStack() as stack:
+            staged, descriptor = self.objects.stage(stack, f"{self.objects.folder}/{layout.STAGING}", 0o600)
+            self.repo.smudged(entry.oid, path, descriptor)
+            return self._add(staged, entry.mode)
+
+    def base_under_folder(self, lease: Lease, target: str) -> Content | None:
+        """The base of a file in a folder that the claim reserved as a whole."""
+        for base in lease.bases:
+            if base.commit is not None and target.startswith(base.path + "/"):
+                return self.committed(target, self.repo.entry(base.commit, target))
+        return None
+
+    def _kept_in_root(self, path: str, seen: Sighting) -> Content | None:
+        return None if seen.content is None else self._add(self.tree.path(path), seen.content.mode)
+
+    def _add(self, path: str, mode: str) -> Content:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            return self.objects.add(descriptor, mode)
+        finally:
+            os.close(descriptor)
+
+    # ── drafts ──
+
+    def drafted(self, target: str, source: str | int | None) -> Content:
+        """The bytes that are to become a draft of `target`, kept as an object.
+
+        From the caller's checkout; or from a file (a path relative to the caller's folder), or an open descriptor. Raises
+        BadRequest `bad_file` for everything that is not a regular file.
+        """
+        if isinstance(source, int):
+            here = look(f"{self.repo.top}/{target}")[0].content
+            return self.objects.add(source, here.mode if here is not None else "100644")
+        name = source or target
+        path = os.path.join(self.repo.cwd, source) if source is not None else f"{self.repo.top}/{target}"
+        descriptor = _open_regular(path, name, target)
+        try:
+            return self.objects.add(descriptor, git_mode(os.fstat(descriptor).st_mode))
+        finally:
+            os.close(descriptor)
+
+    def require_short_name(self, target: str, author: str) -> None:
+        """Raise BadRequest `bad_path` where a draft of `target` by `author` has too long a file name."""
+        name = str(layout.DraftName(os.path.basename(target), 10**6, author, True))
+        length = len(os.fsencode(name))
+        if length > NAME_BYTES:
+            raise BadRequest(
+                "bad_path",
+                f"a draft of {target} would need a file name of {length} bytes; the file system takes {NAME_BYTES}",
+                hint="give the target a shorter name",
+                path=target,
+            )
+
+    # ── promotion ──
+
+    def observe(self, target: str, known: Sequence[Content | None], head: Head) -> Observed:
+        """What stands in the target's place, and which of the `known` contents it is the same as (§5, Same bytes)."""
+        seen = self.tree.observe(target)
+        alike = set[str]()
+        if seen.content is not None:
+            alike.add(seen.content.sha256)
+            others = {each.sha256: each for each in known if each is not None and self.objects.has(each)}
+            if seen.content.sha256 not in others:
+                alike |= self._same_clean_form(target, list(others))
+        entry = self.repo.entry(head.commit, target) if head.commit else None
+        return Observed(
+            kind=seen.kind,
+            content=seen.content,
+            alike=frozenset(alike),
+            taken=self.tree.highest_number(target),
+            branch=head.branch,
+            head=head.commit,
+            head_blob=entry.oid if entry else None,
+            detail=seen.detail,
+        )
+
+    def _same_clean_form(self, target: str, digests: list[str]) -> set[str]:
+        mine = self.repo.clean_blob(target, self.tree.path(target), self.tree.top)
+        return {
+            each for each in digests if self.repo.clean_blob(target, self.objects.path(each), self.tree.top) == mine
+        }
+
+    def keep_current(self, target: str) -> None:
+        """Keep what the target holds as an object, whatever becomes of it (G6)."""
+        seen = self.tree.observe(target)
+        if seen.content is not None and not self.objects.has(seen.content):
+            self._add(self.tree.path(target), seen.content.mode)
+
+    def blob(self, draft: Draft) -> str | None:
+        """Git's clean form of a draft's bytes, by the root's attributes."""
+        if draft.content is None:
+            return None
+        return self.repo.clean_blob(draft.target, self.objects.path(draft.content.sha256), self.tree.top)
+
+    def stands(self, target: str, choice: Choice, head: Head, entry: TreeEntry | None) -> bool:
+        """Whether a choice still counts (§5, Choice and git): on its own branch, while HEAD holds what it held when the
+        choice was made and no commit has touched the path, or holds what was chosen."""
+        if head.branch != choice.branch:
+            return False
+        blob = entry.oid if entry else None
+        if blob == choice.blob:
+            return True
+        if blob != choice.head_blob:
+            return False
+        if head.commit == choice.head or choice.head is None or head.commit is None:
+            return True
+        return not self.repo.touched_since(choice.head, head.commit, target)
+
+
+def _claim_in_root(actor: Actor) -> DraftfsError:
+    return Refused(
+        "claim_in_root",
+        "this is the checkout that people look at: an agent claims in a worktree of its own",
+        hint=f"draftfs worktree add ../{actor.name} --as {actor.name}, and claim there",
+    )
+
+
+def _dirty(paths: list[str]) -> DraftfsError:
+    return Refused(
+        "dirty_worktree",
+        f"{', '.join(paths)}: this worktree holds neither what people have nor what the two histories share",
+        hint="take the edit back (git checkout -- PATH, git merge), or take it over as your own with --adopt",
+        paths=paths,
+    )
+
+
+def _open_regular(path: str, name: str, target: str) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as fault:
+        if fault.errno == errno.ELOOP:
+            where = os.readlink(path)
+            raise BadRequest(
+                "bad_file",
+                f"{name} is a symlink to {where}: only regular files are drafted",
+                hint="claim and draft the file it points to",
+                path=name,
+            ) from fault
+        if fault.errno in (errno.ENOENT, errno.ENOTDIR):
+            raise BadRequest(
+                "bad_file",
+                f"{name} is not there",
+                hint=f"write it first, or propose its deletion: draftfs draft --delete -- {target}",
+                path=name,
+            ) from fault
+        raise from_oserror(fault, "reading the draft") from fault
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise BadRequest("bad_file", f"{name} is not a regular file", hint="name a file, not a folder", path=name)
+    return descriptor
+
+
+def ensure_lines(path: str, lines: Sequence[str]) -> None:
+    """Append those of `lines` that the text file at `path` does not have yet; make it where it is missing."""
+    try:
+        with open(path, "rb") as file:
+            old = file.read()
+    except FileNotFoundError:
+        old = b""
+        fs.make_folder(os.path.dirname(path))
+    missing = [line.encode() for line in lines if line.encode() not in old.splitlines()]
+    if missing:
+        glue = b"" if not old or old.endswith(b"\n") else b"\n"
+        fs.replace_file(path, old + glue + b"".join(line + b"\n" for line in missing))
