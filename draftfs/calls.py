@@ -1,0 +1,188 @@
+"""How every write goes (§5): receipt, rule, change, receipt kept; all in one transaction, with lapses noticed first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from typing import Any, Final, Protocol, TypeVar
+
+from draftfs import layout, names, tokens
+from draftfs.answers import Claim, Claimed, Drafted, JobChanged, Written
+from draftfs.clock import rfc3339
+from draftfs.codec import from_plain, to_plain
+from draftfs.engine import Performed, PrepareAgain, Transaction, View
+from draftfs.engine.files import FileEngine
+from draftfs.engine.transaction import FileTransaction, FileView
+from draftfs.errors import BadRequest, EnvironmentFault
+from draftfs.records import Actor, Receipt, Standing
+from draftfs.rules import claims, receipts
+from draftfs.rules.reservations import remaining
+
+A = TypeVar("A", bound=Written)
+Rule = Callable[[Transaction, str], A]
+
+_TRIES: Final = 8
+_LIVE_FIELDS: Final = frozenset(each.name for each in fields(Written))
+
+
+class Keys(Protocol):
+    """Where receipt keys come from that the caller did not give."""
+
+    def take(self, fingerprint: str) -> tuple[str, bool]:
+        """A key for a request, and whether it is that of an earlier try whose answer was never seen."""
+
+    def renew(self) -> str:
+        """Another key for the same request: the claim made under the first one has ended."""
+
+
+class FreshKeys:
+    """A new key for every request."""
+
+    def take(self, fingerprint: str) -> tuple[str, bool]:  # noqa: ARG002 - a fresh key fits every request
+        return tokens.new_receipt_key(), False
+
+    def renew(self) -> str:
+        return tokens.new_receipt_key()
+
+
+class Calls:
+    """The writes of one actor in one store."""
+
+    def __init__(self, engine: FileEngine, store_id: str, actor: Actor, keys: Keys) -> None:
+        self._engine, self._store_id, self._actor, self._keys = engine, store_id, actor, keys
+
+    def write(
+        self,
+        operation: str,
+        request: Mapping[str, Any],
+        kind: type[A],
+        rule: Rule[A],
+        receipt: str | None,
+        *,
+        only: int | None = None,
+        after: Callable[[A, Sequence[Performed]], A] | None = None,
+        again: Callable[[PrepareAgain], Rule[A]] | None = None,
+    ) -> A:
+        """Do what `rule` says for this request, once in all for its receipt key; returns its answer.
+
+        `request` is what the caller meant, in plain values. The rule is given the receipt key. What time has done is
+        noticed first, as a transaction of its own: to all claims, or to that of job `only`. `after` sees what became of
+        the effects; `again` gives a new rule when what this one was prepared for has changed.
+        """
+        fingerprint = _fingerprint(operation, self._actor, request)
+        key, taken_over = (_checked(receipt), False) if receipt is not None else self._keys.take(fingerprint)
+        for _ in range(_TRIES):
+            try:
+                answer, performed = self._transact(operation, fingerprint, kind, rule, key, only)
+            except PrepareAgain as moved:
+                assert again is not None, "only a rule that can be prepared anew asks for it"
+                rule = again(moved)
+                continue
+            if taken_over and operation == "claim" and answer.replayed and answer.standing != "live":
+                key, taken_over = self._keys.renew(), False
+                continue
+            return after(answer, performed) if after is not None and not answer.replayed else answer
+        raise EnvironmentFault("filesystem", "the store changes faster than this can be prepared")
+
+    def fenced(
+        self,
+        operation: str,
+        request: Mapping[str, Any],
+        kind: type[A],
+        rule: Callable[[Transaction], A],
+        held: tuple[int, str],
+        receipt: str | None,
+    ) -> A:
+        """A write under a claim: (job, token). The token's digest is part of what the caller meant."""
+        job, token = held
+        meant = {**request, "job": job, "token_sha256": tokens.digest(token)}
+        return self.write(operation, meant, kind, lambda tx, _: rule(tx), receipt, only=job)
+
+    def notice(self) -> None:
+        """Commit lapses that this look is the first to notice, where the store can be written."""
+
+        def due(view: FileView) -> bool:
+            return view.counters.boot != view.now.boot or any(claims.overdue(view))
+
+        if self._engine.read(due):
+            with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
+                self._engine.write(claims.sweep)
+
+    def _transact(
+        self,
+        operation: str,
+        fingerprint: str,
+        kind: type[A],
+        rule: Rule[A],
+        key: str,
+        only: int | None,
+    ) -> tuple[A, Sequence[Performed]]:
+        """G1, in this order and in one transaction: the receipt; then the rule; then the change with its receipt."""
+
+        def step(tx: FileTransaction) -> A:
+            kept = receipts.find(tx, key, fingerprint)
+            if kept is not None:
+                return self._replay(tx, kept, key, kind)
+            answer = rule(tx, key)
+            claim = _claim_of(operation, answer)
+            plain = {name: value for name, value in to_plain(answer).items() if name not in _LIVE_FIELDS}
+            receipts.record(
+                tx, key, fingerprint=fingerprint, operation=operation, actor=self._actor.name, claim=claim, answer=plain
+            )
+            standing = receipts.standing(tx, *claim) if claim is not None else None
+            return replace(self._alive(tx, answer, key), receipt=key, standing=standing)
+
+        committed = self._engine.write(lambda tx: claims.sweep(tx, only), step)[-1]
+        answer: A = committed.value
+        return answer, committed.performed
+
+    def _replay(self, view: View, kept: Receipt, key: str, kind: type[A]) -> A:
+        plain = {**kept.answer, "receipt": key, "replayed": True, "standing": standing_of(view, kept)}
+        return self._alive(view, from_plain(kind, plain), key)
+
+    def _alive(self, view: View, answer: A, key: str) -> A:
+        """The answer with what is only true now: a claim's token, derived again, and its time left."""
+        claim = getattr(answer, "claim", None)
+        if not isinstance(claim, Claim):
+            return answer
+        token = tokens.derive(key, self._store_id, claim.job, claim.epoch) if isinstance(answer, Claimed) else None
+        lease = view.get(layout.lease(claim.job))
+        live = lease is not None and lease.epoch == claim.epoch
+        left = remaining(view, lease) if lease is not None and live else None
+        expires = rfc3339(view.now.wall + left) if left is not None else None
+        now: dict[str, Any] = {"claim": replace(claim, token=token, expires_at=expires, expires_in=left)}
+        return replace(answer, **now)
+
+
+def standing_of(view: View, kept: Receipt) -> Standing | None:
+    """How the claim that a receipt is about stands now; None for a receipt that is about none."""
+    return receipts.standing(view, kept.job, kept.epoch) if kept.job is not None and kept.epoch is not None else None
+
+
+def _fingerprint(operation: str, actor: Actor, request: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of what was meant. Changing what goes in here breaks every receipt there is."""
+    meant = {"operation": operation, "actor": to_plain(actor), "request": request}
+    canonical = json.dumps(meant, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _checked(receipt: str) -> str:
+    """A caller's own receipt key. A claim's token is derived from it: with an empty one anybody could."""
+    if not receipt:
+        raise BadRequest("usage", "a receipt key is not empty", hint="--receipt KEY")
+    return names.free_text(receipt, "a receipt key")
+
+
+def _claim_of(operation: str, answer: Written) -> tuple[int, int] | None:
+    """The claim that an answer was made under, or made: (job, epoch)."""
+    claim = getattr(answer, "claim", None)
+    if isinstance(claim, Claim):
+        return claim.job, claim.epoch
+    if isinstance(answer, Drafted) and answer.drafts[0].job is not None and answer.drafts[0].epoch is not None:
+        return answer.drafts[0].job, answer.drafts[0].epoch
+    if isinstance(answer, JobChanged) and operation in {"release", "submit"}:
+        return answer.job.id, answer.job.epoch
+    return None

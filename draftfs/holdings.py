@@ -1,0 +1,112 @@
+"""Which claim a caller means, and its token: as given, or as kept in the worktree's own git folder (§8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from draftfs import layout, tokens
+from draftfs.engine.files import FileEngine
+from draftfs.engine.transaction import FileView
+from draftfs.errors import BadRequest, Damaged, DraftfsError, Fenced, Refused
+from draftfs.rules import drafts, receipts
+from draftfs.worktree import Kept, Worktree
+
+OVER_KEPT: Final = 16
+
+
+class Holdings:
+    """The claims of one worktree in one store."""
+
+    def __init__(self, engine: FileEngine, store_id: str, worktree: Worktree) -> None:
+        self._engine, self._store_id, self._worktree = engine, store_id, worktree
+
+    def find(
+        self, job: int | None, token: str | None, targets: Sequence[str] = (), receipt: str | None = None
+    ) -> tuple[int, str]:
+        """(job, token). The claim that an earlier call with this receipt key was about; else of several kept claims the
+        one that is live and covers `targets`; else the newest that is over, whose token the fence will refuse.
+
+        Raises Refused `no_token`, Fenced `fenced` for a token of no claim that can be found, BadRequest `usage` where
+        several claims fit.
+        """
+        earlier = self._engine.read(lambda view: receipts.claim_of(view, receipt)) if receipt is not None else None
+        if token is not None:
+            return (job if job is not None else self._job_of(token, earlier)), token
+        kept = [each for each in self._kept() if job in (None, each.job)]
+        if not kept:
+            raise self._no_token(job)
+        for each in kept:
+            if (each.job, each.epoch) == earlier:
+                return each.job, each.token
+        live = [each for each in kept if self._covers(each, ())]
+        chosen = [each for each in live if self._covers(each, targets)] or live or [kept[-1]]
+        if len(chosen) > 1:
+            numbers = ", ".join(str(each.job) for each in chosen)
+            raise BadRequest("usage", f"this worktree holds several claims (jobs {numbers})", hint="say which: --job N")
+        return chosen[0].job, chosen[0].token
+
+    def keep(self, kept: Kept, *, holder: bool) -> None:
+        """Keep a claim's token where hooks and later commands find it; with `holder` this worktree is its agent's.
+
+        A token outlives its claim here, so that `submit` or `release`, repeated after a lost answer, finds the receipt
+        that was made under it; all but the latest few of those go.
+        """
+        self._worktree.keep(kept)
+        if holder:
+            self._worktree.remember_holder(kept.holder)
+        over = [each for each in self._kept() if not self._covers(each, ())]
+        for each in over[:-OVER_KEPT]:
+            self._worktree.forget(each.job, before=each.epoch + 1)
+
+    def _kept(self) -> list[Kept]:
+        return [each for each in self._worktree.kept() if each.store == self._store_id]
+
+    def _job_of(self, token: str, earlier: tuple[int, int] | None) -> int:
+        epoch = tokens.epoch_of(token)
+        if earlier is not None and earlier[1] == epoch:
+            return earlier[0]
+
+        def look(view: FileView) -> int | None:
+            unreadable: Damaged | None = None
+            for key in view.under(layout.LEASES):
+                try:
+                    lease = view.get(key)
+                except Damaged as fault:
+                    unreadable = fault
+                else:
+                    if lease is not None and lease.epoch == epoch:
+                        return lease.job
+            if unreadable is not None:  # it may well be that claim's
+                raise unreadable
+            return None
+
+        kept = [each.job for each in self._kept() if each.token == token]
+        job = kept[0] if kept else self._engine.read(look)
+        if job is None:
+            raise Fenced("fenced", "this token is not that of any live claim", hint="stop; or name the job: --job N")
+        return job
+
+    def _covers(self, kept: Kept, targets: Sequence[str]) -> bool:
+        """Whether the kept claim is live and has reserved all of `targets`."""
+
+        def look(view: FileView) -> bool:
+            lease = view.get(layout.lease(kept.job))
+            live = lease is not None and lease.epoch == kept.epoch
+            return lease is not None and live and all(drafts.covered(lease, each, view.store.fold) for each in targets)
+
+        return self._engine.read(look)
+
+    def _no_token(self, job: int | None) -> DraftfsError:
+        message = "this worktree keeps no token" + (f" of job {job}" if job is not None else "")
+        others = [each.job for each in self._worktree.kept() if each.store != self._store_id]
+        if others:
+            message += f" of this store (that of job {others[-1]} is another store's)"
+        lease = self._engine.read(lambda view: view.get(layout.lease(job))) if job is not None else None
+        if lease is not None:
+            message += f"; {lease.holder} holds it until {lease.expires_at} (epoch {lease.epoch})"
+        return Refused(
+            "no_token",
+            message,
+            hint="claim first (draftfs claim), repeat a claim whose answer was lost, or pass --token TOKEN --job N",
+        )

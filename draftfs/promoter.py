@@ -1,0 +1,109 @@
+"""Getting a promotion ready: everything is looked at and prepared before the lock, and looked at once more within."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from draftfs import layout
+from draftfs.answers import Promoted
+from draftfs.codec import to_plain
+from draftfs.engine import Performed, PrepareAgain, Transaction
+from draftfs.engine.files import FileEngine
+from draftfs.engine.transaction import FileView
+from draftfs.errors import DraftfsError, EnvironmentFault, Refused
+from draftfs.records import Actor, Content, DraftRef
+from draftfs.rules import drafts, promotion
+from draftfs.rules.promotion import Observed, Step
+from draftfs.workspace import Workspace
+
+Rule = Callable[[Transaction, str], Promoted]
+
+
+class Moved(PrepareAgain):
+    """Between preparing and the lock, something changed that the plan rests on."""
+
+
+class Promoter:
+    """Promotions in one root, by one actor."""
+
+    def __init__(self, engine: FileEngine, workspace: Workspace, actor: Actor) -> None:
+        self._engine, self._workspace, self._actor = engine, workspace, actor
+        self._kept: dict[str, str] = {}
+
+    def rule(self, stack: ExitStack, wanted: Sequence[DraftRef], *, force: bool, stage: bool) -> Rule:
+        """The rule of one promotion, its files made ready in `stack` with `stage`. A refusal is kept for the transaction,
+        where the receipt comes first. The rule raises Moved. Raises OSError."""
+        try:
+            observed = self._observed(wanted)
+            steps = self._engine.read(lambda view: promotion.plan(view, wanted, observed, force=force))
+            self._require_whole(steps)
+            staged = self._staged(stack, steps) if stage else {}
+            blobs = {step.draft.ref: self._workspace.blob(step.draft) for step in steps}
+        except DraftfsError as fault:
+            return _refusing(fault)
+
+        def rule(tx: Transaction, _: str) -> Promoted:
+            if promotion.plan(tx, wanted, observed, force=force) != steps:
+                raise Moved
+            return promotion.carry_out(tx, steps, observed, blobs, staged, self._actor)
+
+        return rule
+
+    def installed(self, promoted: Promoted, performed: Sequence[Performed]) -> Promoted:
+        """The answer, with hand edits that only came to light at the swap. Raises EnvironmentFault, the answer in its
+        details, where an install failed: the choice stands all the same."""
+        kept, self._kept = self._kept, {}
+        lines = tuple(replace(each, kept=each.kept or kept.get(each.target)) for each in promoted.promoted)
+        promoted = replace(promoted, promoted=lines)
+        for fault in (each.fault for each in performed if each.state == "failed" and each.fault is not None):
+            raise EnvironmentFault(
+                fault.code if isinstance(fault, EnvironmentFault) else "filesystem",
+                f"the choice is recorded, but {fault.message}",
+                hint="mend that, then promote the same draft again",
+                promoted=to_plain(promoted),
+            )
+        return promoted
+
+    def keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
+        """Record bytes that an editor wrote between the look and the swap."""
+        self._kept[target] = layout.draft_name(drafts.keep_hand_edit(tx, target, content, base, taken))
+
+    def _observed(self, wanted: Sequence[DraftRef]) -> Mapping[str, Observed]:
+        def known(view: FileView) -> dict[str, tuple[Content | None, ...]]:
+            return {ref.target: promotion.known_contents(view, drafts.find(view, ref)) for ref in wanted}
+
+        contents, head = self._engine.read(known), self._workspace.head()
+        return {target: self._workspace.observe(target, each, head) for target, each in contents.items()}
+
+    def _require_whole(self, steps: Sequence[Step]) -> None:
+        """The bytes must be what was recorded, beside the target (if they are there) and in the store."""
+        for draft in (step.draft for step in steps):
+            if self._workspace.tree.file_state(draft) == "tampered":
+                name = layout.draft_name(draft)
+                raise Refused(
+                    "tampered",
+                    f"{name} no longer holds what {draft.author} handed in",
+                    hint=f"rm -- {name}; draftfs promote -- {draft.target} {draft.number} uses the recorded bytes",
+                    target=draft.target,
+                    number=draft.number,
+                )
+            if draft.content is not None:
+                os.close(self._workspace.objects.open(draft.content))
+
+    def _staged(self, stack: ExitStack, steps: Sequence[Step]) -> dict[str, str | None]:
+        staged: dict[str, str | None] = {}
+        for target, content in ((step.draft.target, step.draft.content) for step in steps if step.changes):
+            self._workspace.tree.require_writable(target)
+            self._workspace.keep_current(target)
+            staged[target] = self._workspace.tree.stage_target(stack, target, content)
+        return staged
+
+
+def _refusing(refusal: DraftfsError) -> Rule:
+    def refuse(_: Transaction, __: str) -> Promoted:
+        raise refusal
+
+    return refuse

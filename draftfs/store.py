@@ -1,0 +1,575 @@
+"""Store: one method per operation. Wires the rules to the engine, the caller's checkout and the root.
+
+What must be read from disk is read before the lock; what is decided is decided in one transaction (see `calls`).
+Nothing here prints, prompts or reads the environment. (Over 400 lines because it is the one list of all operations.)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from draftfs import layout, listing, names, opening, tokens
+from draftfs.answers import (
+    Checkup,
+    Claimed,
+    Configured,
+    Drafted,
+    JobChanged,
+    JobLine,
+    JobsAdded,
+    Promoted,
+    ReceiptInfo,
+    Rejected,
+    Renewed,
+    TargetLine,
+)
+from draftfs.calls import Calls, FreshKeys, Keys, standing_of
+from draftfs.clock import Clock, SystemClock
+from draftfs.codec import to_plain
+from draftfs.doctor import Doctor
+from draftfs.engine import PrepareAgain, Transaction, View
+from draftfs.engine.files import FileEngine
+from draftfs.engine.objects import Objects, Progress
+from draftfs.engine.transaction import FileView
+from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, Refused, from_oserror
+from draftfs.holdings import Holdings
+from draftfs.listing import Listing, Sides
+from draftfs.promoter import Promoter
+from draftfs.records import Actor, Content, DraftRef, Event, Lease, NewJob
+from draftfs.repo import Repo
+from draftfs.rules import claims, decisions, drafts, jobs
+from draftfs.rules.claims import NotPrepared, Start
+from draftfs.rules.drafts import Proposal
+from draftfs.settings import SETTINGS, check_ttl, from_text, to_text
+from draftfs.tree import Tree
+from draftfs.workspace import Workspace
+from draftfs.worktree import Kept, Worktree
+
+
+class Store:
+    """The store of one repository, as one caller sees it. Make one with `Store.open` or `Store.init`.
+
+    Methods raise DraftfsError and nothing else on purpose. Durations are whole seconds. Paths are taken from the folder
+    the store was opened from, and answered relative to the root. `receipt` is the key of G1; without one a fresh key is
+    made. `job` and `token` name a claim; without them it is the one whose token this worktree keeps. Threads each open
+    a Store of their own.
+    """
+
+    def __init__(
+        self, repo: Repo, actor: Actor, *, clock: Clock, lock_wait: float, keys: Keys, progress: Progress | None
+    ) -> None:
+        self.repo, self.actor, self.folder = repo, actor, opening.locate(repo)
+        self.engine = FileEngine(self.folder, clock, lock_wait)
+        self.info = self.engine.read(lambda view: view.store)
+        top = os.path.normpath(os.path.join(repo.common_dir, self.info.root))
+        self.objects = Objects(self.folder, progress)
+        self.tree = Tree(top, self.objects, lambda: repo.head(top).branch, self._keep_hand_edit)
+        self.engine.root = self.tree
+        self.worktree = Worktree(repo.git_dir)
+        self._workspace = Workspace(repo, self.tree, self.objects)
+        self._promoter = Promoter(self.engine, self._workspace, actor)
+        self._calls = Calls(self.engine, self.info.id, actor, keys)
+        self._holdings = Holdings(self.engine, self.info.id, self.worktree)
+        self._listing = Listing(self.engine, self._workspace)
+
+    @classmethod
+    def open(
+        cls,
+        cwd: str = ".",
+        *,
+        agent: str | None = None,
+        clock: Clock | None = None,
+        lock_wait: float = 10.0,
+        keys: Keys | None = None,
+        progress: Progress | None = None,
+    ) -> Store:
+        """Open the store of the repository that `cwd` lies in.
+
+        The actor is `agent`; else, in a linked worktree, the holder recorded there; else the person. `lock_wait` is in
+        seconds; `progress` is told the bytes of each step of a long copy. Raises NotFound `no_store`, BadRequest
+        `bad_name`, EnvironmentFault `git`, Damaged.
+        """
+        if agent is not None:
+            names.agent_name(agent)
+        repo = Repo.find(cwd)
+        return cls(
+            repo,
+            opening.actor(repo, agent),
+            clock=clock or SystemClock(),
+            lock_wait=lock_wait,
+            keys=keys or FreshKeys(),
+            progress=progress,
+        )
+
+    @classmethod
+    def init(
+        cls, cwd: str = ".", *, clock: Clock | None = None, lock_wait: float = 10.0, **options: Any
+    ) -> tuple[Store, bool]:
+        """Make the store of the repository that `cwd` lies in, or complete or open the one there; True when it is new.
+
+        `options` are those of `open`. Raises what `opening.make` raises.
+        """
+        clock = clock or SystemClock()
+        made = opening.make(Repo.find(cwd), clock, lock_wait)
+        return cls.open(cwd, clock=clock, lock_wait=lock_wait, **options), made
+
+    # ── jobs ──
+
+    def add_job(
+        self,
+        title: str,
+        paths: Sequence[str],
+        *,
+        after: Sequence[int] = (),
+        attempts: int | None = None,
+        contest: int | None = None,
+        text: str = "",
+        receipt: str | None = None,
+    ) -> JobsAdded:
+        """Add one job, or with `contest` that many siblings on the same paths."""
+        targets = tuple(self.repo.target(path) for path in paths)
+        return self.add_jobs([NewJob(title, targets, tuple(after), None, attempts, contest, text)], receipt=receipt)
+
+    def add_jobs(self, new: Sequence[NewJob], *, receipt: str | None = None) -> JobsAdded:
+        """Add all of `new`, or none; their paths are root-relative."""
+        for each in new:
+            _title(each.title)
+            names.free_text(each.text, "a job's text")
+            _at_least(1, attempts=each.attempts)
+            _at_least(2, contest=each.contest)
+
+        meant = [replace(each, paths=jobs.outermost(self.info.fold, each.paths)) for each in new]
+
+        def rule(tx: Transaction, _: str) -> JobsAdded:
+            return JobsAdded(jobs=jobs.add(tx, meant, self.actor.name))
+
+        return self._calls.write("job add", {"jobs": [to_plain(each) for each in meant]}, JobsAdded, rule, receipt)
+
+    def jobs(self, *, everything: bool = False) -> tuple[JobLine, ...]:
+        """Every job that is not finished; with `everything` the finished ones too."""
+        self._calls.notice()
+        return self.engine.read(lambda view: listing.job_lines(view, everything=everything))
+
+    def job(self, job: int) -> JobLine:
+        """One job. Raises NotFound `no_job`."""
+        self._calls.notice()
+        return self.engine.read(lambda view: listing.job_line(view, jobs.find(view, job)))
+
+    def edit_job(
+        self,
+        job: int,
+        *,
+        title: str | None = None,
+        text: str | None = None,
+        paths: Sequence[str] | None = None,
+        after: Sequence[int] | None = None,
+        receipt: str | None = None,
+    ) -> JobChanged:
+        """Change what an open or failed job says; None leaves a field as it is."""
+        changed: dict[str, Any] = {
+            "title": None if title is None else _title(title),
+            "text": None if text is None else names.free_text(text, "a job's text"),
+            "paths": None if paths is None else list(self._targets(paths)),
+            "after": None if after is None else list(after),
+        }
+        if all(value is None for value in changed.values()):
+            raise BadRequest("usage", "nothing to change is named", hint="draftfs job edit --help")
+
+        def rule(tx: Transaction, _: str) -> JobChanged:
+            return JobChanged(job=jobs.edit(tx, job, self.actor.name, **changed))
+
+        return self._calls.write("job edit", {"job": job, **changed}, JobChanged, rule, receipt, only=job)
+
+    def retry_job(self, job: int, *, attempts: int = 1, receipt: str | None = None) -> JobChanged:
+        """Grant more attempts (a person's act); a failed job is open again."""
+        self._require_person("grant attempts")
+        _at_least(1, attempts=attempts)
+
+        def rule(tx: Transaction, _: str) -> JobChanged:
+            return JobChanged(job=jobs.retry(tx, job, self.actor.name, attempts))
+
+        return self._calls.write("job retry", {"job": job, "attempts": attempts}, JobChanged, rule, receipt, only=job)
+
+    def accept_job(self, job: int, *, receipt: str | None = None) -> JobChanged:
+        """Accept a submitted job that has no draft to promote (a person's act)."""
+        self._require_person("accept jobs")
+
+        def rule(tx: Transaction, _: str) -> JobChanged:
+            return decisions.accept(tx, job, self.actor)
+
+        return self._calls.write("job accept", {"job": job}, JobChanged, rule, receipt)
+
+    def cancel_job(self, job: int, *, because: str | None = None, receipt: str | None = None) -> JobChanged:
+        """End a job for good (a person's act); a worker who holds it is fenced."""
+        return self._decide("cancel", job, because, decisions.cancel, receipt)
+
+    def revoke_job(self, job: int, *, because: str, receipt: str | None = None) -> JobChanged:
+        """Take a job from whoever holds it (a person's act)."""
+        return self._decide("revoke", job, because, decisions.revoke, receipt)
+
+    def reject_job(self, job: int, *, because: str, receipt: str | None = None) -> JobChanged:
+        """Turn a submitted job down (a person's act): open again, or failed when no attempt is left."""
+        return self._decide("reject", job, because, decisions.reject, receipt)
+
+    def _decide(
+        self, what: str, job: int, because: Any, decide: Callable[..., JobChanged], receipt: str | None
+    ) -> JobChanged:
+        self._require_person(f"{what} jobs")
+        request = {"job": job, "because": None if because is None else names.free_text(because, "a reason")}
+
+        def rule(tx: Transaction, _: str) -> JobChanged:
+            return decide(tx, job, self.actor, because)
+
+        return self._calls.write(f"job {what}", request, JobChanged, rule, receipt, only=job)
+
+    # ── work ──
+
+    def claim(
+        self, job: int, *, seen: int, ttl: int | None = None, adopt: bool = False, receipt: str | None = None
+    ) -> Claimed:
+        """Claim a job at the version its worker saw (G2, G3). `claims.claim` has the refusals and their order."""
+
+        def paths(view: View) -> tuple[str, ...]:
+            return jobs.find(view, job).paths
+
+        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
+            return claims.claim(tx, job, self.actor, seen=seen, ttl=ttl, start=start, key=key)
+
+        return self._claim({"job": job, "seen": seen}, paths, rule, ttl, adopt, receipt)
+
+    def claim_next(self, *, ttl: int | None = None, adopt: bool = False, receipt: str | None = None) -> Claimed:
+        """Claim the ready job with the fewest attempts, then the lowest number. Raises `nothing_ready` or `all_done`."""
+
+        def paths(view: View) -> tuple[str, ...]:
+            return claims.next_ready(view).paths
+
+        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
+            return claims.claim_next(tx, self.actor, ttl=ttl, start=start, key=key)
+
+        return self._claim({"next": True}, paths, rule, ttl, adopt, receipt)
+
+    def claim_paths(
+        self, paths: Sequence[str], *, ttl: int | None = None, adopt: bool = False, receipt: str | None = None
+    ) -> Claimed:
+        """Make a job on `paths` and claim it, in one transaction."""
+        targets = self._targets(paths)
+
+        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
+            return claims.claim_paths(tx, targets, self.actor, ttl=ttl, start=start, key=key)
+
+        return self._claim({"paths": list(targets)}, lambda _: targets, rule, ttl, adopt, receipt)
+
+    def _targets(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return jobs.outermost(self.info.fold, (self.repo.target(path) for path in paths))
+
+    def _claim(
+        self,
+        request: dict[str, Any],
+        paths_of: Callable[[View], tuple[str, ...]],
+        rule: Callable[[Transaction, Start, str], Claimed],
+        ttl: int | None,
+        adopt: bool,
+        receipt: str | None,
+    ) -> Claimed:
+        check_ttl(ttl)
+        paths: tuple[str, ...] = ()
+        with suppress(DraftfsError):  # whatever is wrong is said by the transaction, behind the receipt
+            paths = self.engine.read(paths_of)
+
+        def prepared(paths: tuple[str, ...]) -> Callable[[Transaction, str], Claimed]:
+            start = self._start(paths, adopt=adopt)
+            return lambda tx, key: rule(tx, start, key)
+
+        def again(other: PrepareAgain) -> Callable[[Transaction, str], Claimed]:
+            assert isinstance(other, NotPrepared)
+            return prepared(other.paths)
+
+        meant = {**request, "ttl": ttl, "adopt": adopt}
+        claimed = self._calls.write("claim", meant, Claimed, prepared(paths), receipt, again=again)
+        if claimed.claim.token is not None:
+            kept = Kept(claimed.claim.job, claimed.claim.epoch, claimed.claim.token, self.actor.name, self.info.id)
+            lives = self.actor.is_agent and self.repo.linked and claimed.standing == "live"
+            try:
+                self._holdings.keep(kept, holder=lives)
+            except (
+                EnvironmentFault
+            ) as fault:  # `unknown` leaves the receipt key for the next try, which finds the claim
+                raise EnvironmentFault(
+                    "unknown",
+                    f"job {kept.job} is claimed, but its token could not be kept in this worktree: {fault.message}",
+                    hint="put that right, then run the same command again with the same receipt key",
+                    job=kept.job,
+                ) from fault
+        return claimed
+
+    def _start(self, paths: tuple[str, ...], *, adopt: bool) -> Start:
+        try:
+            identity = self.worktree.ensure_id() if self.repo.linked else None
+            return self._workspace.start(paths, self.actor, identity, adopt=adopt)
+        except OSError as fault:
+            refusal: DraftfsError = from_oserror(fault, "looking at the worktree")
+        except DraftfsError as fault:
+            refusal = fault
+        return Start(paths, (), refusal=refusal)
+
+    def renew(
+        self, *, job: int | None = None, token: str | None = None, ttl: int | None = None, receipt: str | None = None
+    ) -> Renewed:
+        """Move the live claim's deadline to now + ttl (its own ttl unless given). The token stays."""
+        check_ttl(ttl)
+        held = self._holdings.find(job, token, receipt=receipt)
+
+        def rule(tx: Transaction) -> Renewed:
+            return claims.renew(tx, *held, self.actor, ttl)
+
+        return self._calls.fenced("renew", {"ttl": ttl}, Renewed, rule, held, receipt)
+
+    def release(
+        self,
+        *,
+        job: int | None = None,
+        token: str | None = None,
+        failed: bool = False,
+        note: str | None = None,
+        receipt: str | None = None,
+    ) -> JobChanged:
+        """Give the job back; plainly the attempt comes back too, with `failed` it stays spent."""
+        held = self._holdings.find(job, token, receipt=receipt)
+
+        def rule(tx: Transaction) -> JobChanged:
+            return claims.release(tx, *held, self.actor, failed=failed, note=note)
+
+        meant = {"failed": failed, "note": _note(note)}
+        return self._calls.fenced("release", meant, JobChanged, rule, held, receipt)
+
+    def submit(
+        self, *, job: int | None = None, token: str | None = None, note: str | None = None, receipt: str | None = None
+    ) -> JobChanged:
+        """End the claim and hand the job, with this claim's latest draft per target, to a person."""
+        held = self._holdings.find(job, token, receipt=receipt)
+
+        def rule(tx: Transaction) -> JobChanged:
+            submitted = claims.submit(tx, *held, self.actor, note)
+            decisions.settle(tx, [submitted.job.id], self.actor)  # a person may have promoted all of it already
+            return replace(submitted, job=jobs.find(tx, submitted.job.id))
+
+        return self._calls.fenced("submit", {"note": _note(note)}, JobChanged, rule, held, receipt)
+
+    def draft(
+        self,
+        paths: Sequence[str],
+        *,
+        source: str | int | None = None,
+        delete: bool = False,
+        note: str | None = None,
+        job: int | None = None,
+        token: str | None = None,
+        receipt: str | None = None,
+    ) -> Drafted:
+        """Hand in the next draft of each path, from the caller's checkout; or of one path from `source`, a file or an
+        open descriptor; or propose its deletion. Needs the live token (G4)."""
+        targets = tuple(sorted({self.repo.target(path) for path in paths}))
+        if not targets or (source is not None and (delete or len(targets) != 1)):
+            raise BadRequest(
+                "usage", "name the paths to draft; --from goes with exactly one", hint="draftfs draft PATH…"
+            )
+        held = self._holdings.find(job, token, targets, receipt)
+        author = self.actor.name if self.actor.is_agent else names.person_in_file_name(self.actor.name)
+        with ExitStack() as stack, _disk("preparing the draft"):
+            lease = self.engine.read(lambda view: view.get(layout.lease(held[0])))
+            contents = {each: None if delete else self._workspace.drafted(each, source) for each in targets}
+            proposals = [self._proposal(stack, each, author, contents[each], lease) for each in targets]
+
+            def rule(tx: Transaction) -> Drafted:
+                return drafts.add(tx, claims.fence(tx, *held, "draft"), self.actor, author, proposals, note)
+
+            meant = {"drafts": [[each, to_plain(contents[each])] for each in targets], "note": _note(note)}
+            drafted = self._calls.fenced("draft", meant, Drafted, rule, held, receipt)
+        return replace(drafted, drafts=self._listing.with_shown(drafted.drafts))
+
+    def _proposal(
+        self, stack: ExitStack, target: str, author: str, content: Content | None, lease: Lease | None
+    ) -> Proposal:
+        self._workspace.require_short_name(target, author)
+        base = self._workspace.base_under_folder(lease, target) if lease is not None else None
+        staged = self.tree.stage_draft(stack, target, content) if self.tree.is_writable(target) else None
+        return Proposal(target, content, base, self.tree.highest_number(target), staged)
+
+    # ── review ──
+
+    def ls(self, paths: Sequence[str] = (), *, everything: bool = False) -> tuple[TargetLine, ...]:
+        """Targets with the drafts that wait; with `everything` all drafts ever handed in."""
+        self._calls.notice()
+        self.settle()
+        return self._listing.targets([self.repo.target(path) for path in paths], everything=everything)
+
+    def sides(self, ref: DraftRef, other: DraftRef | None = None, *, base: bool = False) -> Sides:
+        """What `diff` compares: a draft against its target, its base, or another draft."""
+        return self._listing.sides(ref, other, base=base)
+
+    def promote(
+        self, wanted: Sequence[DraftRef], *, force: bool = False, dry_run: bool = False, receipt: str | None = None
+    ) -> Promoted:
+        """Make each target hold the chosen draft, all or none (a person's act; G7). With `dry_run` only say what would
+        change.
+
+        Raises Refused `target_moved`, `tampered`, `not_a_file`; EnvironmentFault, with the answer in its details, where
+        an install failed after the choice had been recorded.
+        """
+        self._require_person("promote")
+        self.settle()
+        request = {"drafts": [to_plain(ref) for ref in wanted], "force": force}
+        with ExitStack() as stack, _disk("preparing the promotion"):
+
+            def prepared(_: PrepareAgain | None = None) -> Callable[[Transaction, str], Promoted]:
+                return self._promoter.rule(stack, wanted, force=force, stage=not dry_run)
+
+            rule, after = prepared(), self._promoter.installed
+            if dry_run:
+                return self.engine.try_out(lambda tx: rule(tx, ""))
+            return self._calls.write("promote", request, Promoted, rule, receipt, after=after, again=prepared)
+
+    def reject(self, wanted: Sequence[DraftRef], *, because: str, receipt: str | None = None) -> Rejected:
+        """Turn drafts down (a person's act); the reason reaches their workers by the feed."""
+        self._require_person("reject drafts")
+        request = {"drafts": [to_plain(ref) for ref in wanted], "because": names.free_text(because, "a reason")}
+
+        def rule(tx: Transaction, _: str) -> Rejected:
+            return decisions.reject_drafts(tx, wanted, self.actor, because)
+
+        rejected = self._calls.write("reject", request, Rejected, rule, receipt)
+        return replace(rejected, drafts=self._listing.with_shown(rejected.drafts))
+
+    def job_drafts(self, job: int) -> tuple[DraftRef, ...]:
+        """The drafts that `promote --job` means: those of a submitted job that wait. Raises `no_draft` without any."""
+        return self.engine.read(lambda view: listing.waiting_of(view, job))
+
+    def draft_refs(self, arguments: Sequence[str]) -> tuple[DraftRef, ...]:
+        """What a user named: draft files (as the shell completes them), or a target and a number. Raises `no_draft`."""
+        if len(arguments) == 2 and arguments[1].isdecimal() and layout.parse_draft_name(arguments[0]) is None:
+            return (DraftRef(self.repo.target(arguments[0]), int(arguments[1])),)
+        return tuple(self._draft_ref(argument) for argument in arguments)
+
+    def _draft_ref(self, argument: str) -> DraftRef:
+        named = layout.parse_draft_name(argument)
+        if named is None:
+            raise BadRequest(
+                "usage",
+                f"{argument!r} is no draft: name draft files, or one target and a number",
+                hint=f"draftfs ls -- {argument}",
+            )
+        ref = DraftRef(self.repo.target(named.target), named.number)
+        draft = self.engine.read(lambda view: drafts.find(view, ref))
+        if (draft.author, draft.content is None) != (named.author, named.delete):
+            raise NotFound(
+                "no_draft",
+                f"there is no {argument}: draft {ref.number} of {ref.target} is {layout.draft_name(draft)}",
+                hint=f"draftfs ls -- {ref.target}",
+            )
+        return ref
+
+    def settle(self) -> None:
+        """Do what earlier operations could not do to the root, as far as this caller can."""
+        if self.engine.has_pending_effects():
+            with suppress(EnvironmentFault):  # a root or store that cannot be written now is tried again by the next
+                self.engine.settle()
+
+    def _keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
+        self._promoter.keep_hand_edit(tx, target, content, base, taken)
+
+    # ── the record ──
+
+    def receipt(self, key: str) -> ReceiptInfo:
+        """What was written under a receipt key. Raises NotFound `no_receipt`."""
+        self._calls.notice()
+
+        def look(view: FileView) -> ReceiptInfo:
+            kept = view.get(layout.receipt(tokens.digest(key)))
+            if kept is None:
+                raise NotFound("no_receipt", "nothing was ever written under this key", hint="run the command itself")
+            standing = standing_of(view, kept)
+            facts = (kept.operation, kept.actor, kept.at, kept.position, kept.job, kept.epoch)
+            return ReceiptInfo(*facts, standing, kept.answer)
+
+        return self.engine.read(look)
+
+    def log(self, *, after: int | None = None, limit: int = 50) -> tuple[Event, ...]:
+        """Events of the feed: the last `limit`, or the first `limit` behind position `after`."""
+        self._calls.notice()
+
+        def look(view: FileView) -> tuple[Event, ...]:
+            start = max(view.counters.position - limit, 0) if after is None else after
+            return view.events(start, limit)
+
+        return self.engine.read(look)
+
+    def settings(self) -> dict[str, str]:
+        """All settings, as `draftfs config` shows them."""
+        settings = self.engine.read(lambda view: view.store.settings)
+        return {name: to_text(name, getattr(settings, field)) for name, field in SETTINGS.items()}
+
+    def configure(self, key: str, value: str, *, receipt: str | None = None) -> Configured:
+        """Change one setting (a person's act). Raises BadRequest `usage`."""
+        self._require_person("change settings")
+        parsed = from_text(key, value)
+
+        def rule(tx: Transaction, _: str) -> Configured:
+            store = tx.store
+            tx.put(layout.STORE, replace(store, settings=replace(store.settings, **{SETTINGS[key]: parsed})))
+            tx.append("config.set", self.actor.name, key=key, value=to_text(key, parsed))
+            return Configured(key=key, value=to_text(key, parsed))
+
+        return self._calls.write("config", {"key": key, "value": to_text(key, parsed)}, Configured, rule, receipt)
+
+    def add_worktree(self, path: str, *, agent: str | None = None, branch: str | None = None) -> str:
+        """Make a linked worktree on a new branch at the root's HEAD, for `agent` if named; returns its path."""
+        start = self._workspace.head().commit
+        if start is None:
+            raise EnvironmentFault("git", "the repository has no commit yet", hint="git commit, then try again")
+        top = self.repo.worktree_add(path, branch or os.path.basename(os.path.normpath(path)), start)
+        if agent is not None:
+            Worktree(Repo.find(top).git_dir).remember_holder(names.agent_name(agent))
+        return top
+
+    def doctor(self, *, fix: bool = False) -> Checkup:
+        """The full self-check: whether each guarantee holds on disk, and where not. `fix` mends what is certain."""
+        return Doctor(self.engine, self.tree).run(fix=fix)
+
+    def _require_person(self, doing: str) -> None:
+        """G7. An agent, or anybody in an agent's worktree, is refused unless the store's settings allow it."""
+        allowed = self.engine.read(lambda view: view.store.settings.agents_promote)
+        if (self.actor.is_agent or self.repo.linked) and not allowed:
+            where = "in an agent's worktree" if self.repo.linked else f"as the agent {self.actor.name}"
+            raise Refused(
+                "agents_cannot_promote",
+                f"only a person can {doing}, and this command runs {where}",
+                hint=f"cd {self.tree.top}, without DRAFTFS_AGENT and --as",
+            )
+
+
+def _at_least(least: int, **given: int | None) -> None:
+    for name, value in given.items():
+        if value is not None and value < least:
+            raise BadRequest("usage", f"--{name} takes a whole number from {least} on, not {value}")
+
+
+def _title(title: str) -> str:
+    if not names.free_text(title, "a title").strip():
+        raise BadRequest("usage", "a job needs a title", hint="draftfs job add TITLE PATH…")
+    return title
+
+
+def _note(note: str | None) -> str | None:
+    return None if note is None else names.free_text(note, "a note")
+
+
+@contextmanager
+def _disk(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise from_oserror(fault, doing) from fault
