@@ -1,0 +1,129 @@
+"""How things are shown to people: names and notes on one line, tables, durations, sizes, colours."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
+
+
+def shown(text: str) -> str:
+    r"""`text` on one line, and unable to steer a terminal: control characters and those that turn the direction of writing
+    are escaped, a byte that is not UTF-8 shows as `\xff`. Output of this has no surrogates left."""
+    return _UNSAFE.sub(_escaped, text)
+
+
+def shown_line(text: str) -> str:
+    """One line of a file, shown: as `shown`, but a tab stays a tab."""
+    return "\t".join(map(shown, text.split("\t")))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
+
+
+@dataclass(frozen=True)
+class Paint:
+    """Colours, where they are wanted. They only ever repeat what the words say."""
+
+    on: bool
+
+    def __call__(self, colour: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self.on and text else text
+
+
+def duration(seconds: float) -> str:
+    """`45s`, `3m`, `2h`, `5d`: the largest unit that fits."""
+    whole = int(seconds)
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if whole >= length:
+            return f"{whole // length}{unit}"
+    return f"{max(whole, 0)}s"
+
+
+def time_left(seconds: float) -> str:
+    """`2h 59m`, `29m 59s`, `45s`: how long something holds on, to its second unit."""
+    whole = max(int(seconds), 0)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
+    return " ".join(parts[:2]) or "0s"
+
+
+def size(count: int | None) -> str:
+    if count is None:
+        return "-"
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def local(stamp: str | None) -> str:
+    """An RFC 3339 time as this machine's people read it."""
+    return "-" if stamp is None else datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def first_words(text: str | None, width: int) -> str:
+    """The beginning of a note, on one line."""
+    line = shown((text or "").strip().partition("\n")[0])
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def tsv(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """For pipes: tabs between columns, no header, no padding."""
+    return ("\t".join(map(shown, row)) for row in rows)
+
+
+class Tinted(str):
+    """A cell of a table that stands out, where colours are on."""
+
+    __slots__ = ("colour",)
+    colour: str
+
+    @classmethod
+    def of(cls, colour: str, text: str) -> Tinted:
+        cell = cls(text)
+        cell.colour = colour
+        return cell
+
+
+def columns(
+    rows: Sequence[Sequence[str]], paint: Paint, *, right: frozenset[int] = frozenset(), indent: str = ""
+) -> Iterator[str]:
+    """For terminals: columns as wide as their widest cell (`right`: those that end flush), the last one as it comes.
+
+    Cells are shown text. A column that is empty in every row is left out.
+    """
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            _padded(cell, width, paint, flush=at in right)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ]
+        yield f"{indent}{'  '.join(cells)}".rstrip()
+
+
+def _padded(cell: str, width: int, paint: Paint, *, flush: bool) -> str:
+    blanks = " " * (width - len(cell))
+    text = paint(cell.colour, cell) if isinstance(cell, Tinted) else cell
+    return blanks + text if flush else text + blanks
+
+
+def terminal_width() -> int:
+    return shutil.get_terminal_size().columns

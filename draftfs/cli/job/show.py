@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from draftfs.cli import _words
+from draftfs.cli._call import Answer, Call
+from draftfs.cli._command import Number, command
+from draftfs.cli._show import local, shown, time_left
+from draftfs.cli.job.list import plain
+
+if TYPE_CHECKING:
+    from draftfs.answers import JobLine
+
+
+@command("show", "Show one job", synopsis="JOB", examples=["draftfs job show 7"])
+@click.argument("job", type=Number())
+def run(call: Call, job: int) -> Answer:
+    """Its version is what claim --seen takes."""
+    found = call.store().job(job)
+    return Answer({"job": plain(found)}, _lines(found))
+
+
+def _lines(line: JobLine) -> Iterator[str]:
+    job = line.job
+    yield _words.job_line(job)
+    yield f"  paths     {_words.paths(job.paths)}"
+    yield f"  attempts  {job.attempts.used} of {job.attempts.max} used"
+    if line.expires_in is not None:
+        yield f"  held by   {shown(job.holder or '')} until {local(line.expires_at)} (in {time_left(line.expires_in)})"
+    if job.after:
+        yield f"  after     {', '.join(map(str, job.after))}"
+    if line.blocked_by:
+        yield f"  blocked   {shown(', '.join(line.blocked_by))}"
+    if job.contest:
+        yield f"  contest   {', '.join(map(str, job.contest))}"
+    if job.drafts:
+        yield f"  drafts    {', '.join(f'{shown(ref.target)} {ref.number}' for ref in job.drafts)}"
+    if job.because is not None:
+        yield f"  because   {shown(job.because)}"
+    yield f"  added     {local(job.added_at)} by {shown(job.added_by)}"
+    for text in job.text.splitlines():
+        yield f"  | {shown(text)}"
+    if job.state == "open" and not line.blocked_by:
+        yield f"next: draftfs claim {job.id} --seen {job.version}"
