@@ -8,14 +8,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from draftfs.version import VERSION as __version__
+from draftfs.version import VERSION
 
 if TYPE_CHECKING:
     from draftfs.answers import (
         Claim,
         Claimed,
-        DraftInfo,
         Drafted,
+        DraftInfo,
         JobChanged,
         JobLine,
         JobsAdded,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     )
     from draftfs.records import Actor, Attempts, Content, Draft, DraftRef, Event, Job, NewJob
     from draftfs.store import Store
+
+__version__ = VERSION
 
 __all__ = [
     "Actor",

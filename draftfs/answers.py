@@ -6,10 +6,12 @@ the token, `expires_*`, `shown`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, TypeVar
 
 from draftfs import layout
+from draftfs.errors import Damaged
 from draftfs.records import Draft, DraftRef, DraftState, Job, Standing, sha256_of
 
 
@@ -102,8 +104,9 @@ class Rejected(Written):
 
 @dataclass(frozen=True)
 class Promotion:
-    """One target. `kept` is the draft that a hand edit was kept as, `replaced` the number of the choice before;
-    `changed` is False where the target held the draft's bytes already."""
+    """One target. `kept` is the draft that a hand edit was kept as, `replaced` the number of the choice before; `changed`
+    is False where the target held the draft's bytes already. `other_names` counts the hard links to the replaced file:
+    they keep the old bytes."""
 
     target: str
     number: int
@@ -112,6 +115,7 @@ class Promotion:
     kept: str | None
     replaced: int | None
     changed: bool
+    other_names: int
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,8 @@ class Configured(Written):
 class DraftLine:
     """One waiting draft as `ls` lists it. `added` and `removed` are lines against the target, None for binary content.
 
-    Flags: `outdated` (its base is no longer the target), `tampered`, `missing`, `mode` (the executable bit differs),
-    `binary`, `abandoned`.
+    Flags: `outdated` (its base is no longer the target), `tampered`, `missing`, `damaged` (its recorded bytes are lost),
+    `mode` (the executable bit differs), `binary`, `abandoned`.
     """
 
     draft: DraftInfo
@@ -192,6 +196,24 @@ class Finding:
     severity: Literal["error", "warning"] = "error"
 
 
+T = TypeVar("T")
+
+
+class Listed(tuple[T, ...]):  # noqa: SLOT001 - tuples have no room for slots
+    """The lines of a list, and in `damaged` what it had to leave out, or could not say, for damage in the store."""
+
+    damaged: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(cls, lines: Iterable[T], damaged: Iterable[Damaged]) -> Listed[T]:
+        listed = cls(lines)
+        known = {fault.message: fault for fault in damaged}
+        listed.damaged = tuple(
+            Finding("damaged", str(fault.details.get("file", "")), said, fault.hint) for said, fault in known.items()
+        )
+        return listed
+
+
 @dataclass(frozen=True)
 class Checkup:
     """`checks` maps each guarantee's name to whether it holds; the findings say where one does not."""
@@ -199,6 +221,20 @@ class Checkup:
     checks: dict[str, bool]
     findings: tuple[Finding, ...]
     fixed: tuple[str, ...] = ()
+
+
+BY_OPERATION: Final[dict[str, type[Written]]] = {
+    "job add": JobsAdded,
+    **dict.fromkeys(("job edit", "job retry", "job accept", "job cancel", "job revoke", "job reject"), JobChanged),
+    **dict.fromkeys(("release", "submit"), JobChanged),
+    "claim": Claimed,
+    "renew": Renewed,
+    "draft": Drafted,
+    "promote": Promoted,
+    "reject": Rejected,
+    "config": Configured,
+}
+"""What a receipt's answer is, by the receipt's operation."""
 
 
 def draft_info(draft: Draft, *, shown: bool) -> DraftInfo:

@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol, TypeVar
 from draftfs import layout, names, tokens
 from draftfs.answers import Claim, Claimed, Drafted, JobChanged, Written
 from draftfs.clock import rfc3339
-from draftfs.codec import from_plain, to_plain
+from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction, FileView
-from draftfs.errors import BadRequest, EnvironmentFault
+from draftfs.errors import BadRequest, Damaged, EnvironmentFault
 from draftfs.records import Actor, Receipt, Standing
 from draftfs.rules import claims, receipts
 from draftfs.rules.reservations import remaining
@@ -25,6 +25,8 @@ A = TypeVar("A", bound=Written)
 Rule = Callable[[Transaction, str], A]
 
 _TRIES: Final = 8
+_ENDING: Final = frozenset({"release", "submit"})
+"""What a worker must be able to say on a full disk, too: the engine keeps some space for it."""
 _LIVE_FIELDS: Final = frozenset(each.name for each in fields(Written))
 
 
@@ -107,8 +109,8 @@ class Calls:
         def due(view: FileView) -> bool:
             return view.counters.boot != view.now.boot or any(claims.overdue(view))
 
-        if self._engine.read(due):
-            with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
+        with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
+            if self._engine.read(due):
                 self._engine.write(claims.sweep)
 
     def _transact(
@@ -135,13 +137,18 @@ class Calls:
             standing = receipts.standing(tx, *claim) if claim is not None else None
             return replace(self._alive(tx, answer, key), receipt=key, standing=standing)
 
-        committed = self._engine.write(lambda tx: claims.sweep(tx, only), step)[-1]
+        committed = self._engine.write(lambda tx: claims.sweep(tx, only), step, urgent=operation in _ENDING)[-1]
         answer: A = committed.value
         return answer, committed.performed
 
     def _replay(self, view: View, kept: Receipt, key: str, kind: type[A]) -> A:
         plain = {**kept.answer, "receipt": key, "replayed": True, "standing": standing_of(view, kept)}
-        return self._alive(view, from_plain(kind, plain), key)
+        try:
+            answer = from_plain(kind, plain)
+        except Malformed as fault:
+            name = layout.receipt(kept.key_sha256).name
+            raise Damaged("damaged", f"{name} holds no answer of {kept.operation}: {fault}", file=name) from fault
+        return self._alive(view, answer, key)
 
     def _alive(self, view: View, answer: A, key: str) -> A:
         """The answer with what is only true now: a claim's token, derived again, and its time left."""

@@ -11,7 +11,6 @@ import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Protocol
 
 NANOSECONDS = 1_000_000_000
@@ -60,7 +59,8 @@ def rfc3339(wall: float) -> str:
 
 def _boot_id() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
     except FileNotFoundError:
         import subprocess  # only here: it would add a third to the start of every command
 
@@ -72,7 +72,8 @@ def _namespace_offset_ns() -> int:
     if not sys.platform.startswith("linux"):
         return 0
     try:
-        offsets = Path("/proc/self/timens_offsets").read_text("ascii")
+        with open("/proc/self/timens_offsets", encoding="ascii") as file:
+            offsets = file.read()
     except OSError:  # kernels without time namespaces have no such file, and nothing to take out
         return 0
     found = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)", offsets, re.MULTILINE)

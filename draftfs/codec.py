@@ -33,7 +33,10 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[R], value: Any) -> R:
-    """The record of type `kind` that `value` describes. Raises Malformed for a missing, unknown or ill-typed field."""
+    """The record of type `kind` that `value` describes; a field with a default may be missing: an older version wrote it.
+
+    Raises Malformed for any other missing field, an unknown or an ill-typed one.
+    """
     decode: Decoder = _decoder(typing.cast(Any, kind))
     return typing.cast(R, decode(value, ()))
 
@@ -63,6 +66,7 @@ def _decoder(kind: Any) -> Decoder:
 def _record(kind: type) -> Decoder:
     hints = typing.get_type_hints(kind)
     decoders = {name: _decoder(hints[name]) for name in _names(kind)}
+    defaults = {each.name: each.default for each in dataclasses.fields(kind) if each.default is not dataclasses.MISSING}
 
     def decode(value: Any, at: tuple[str, ...]) -> Any:
         if type(value) is not dict:
@@ -71,9 +75,10 @@ def _record(kind: type) -> Decoder:
             if name not in decoders:
                 raise Malformed((*at, str(name)), "unknown field")
         for name in decoders:
-            if name not in value:
+            if name not in value and name not in defaults:
                 raise Malformed((*at, name), "missing")
-        return kind(**{name: decoders[name](value[name], (*at, name)) for name in decoders})
+        known = {name: decoders[name](value[name], (*at, name)) for name in decoders if name in value}
+        return kind(**{**defaults, **known})
 
     return decode
 

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Final
 
-from draftfs import layout, paths
-from draftfs.answers import Checkup, Finding
+from draftfs import layout, paths, repair, tokens
+from draftfs.answers import BY_OPERATION, Checkup, Finding
+from draftfs.audit import UNDECIDED, Records
+from draftfs.codec import Malformed, from_plain
 from draftfs.engine.files import FileEngine
 from draftfs.engine.objects import digest_of
+from draftfs.engine.session import read_journal
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, DraftfsError
-from draftfs.layout import Folder, Key
 from draftfs.records import FINISHED, Content, Counters, Draft, EndedClaim, Job, Lease, Receipt, Target
-from draftfs.repair import mend
 from draftfs.tree import Tree
-
-R = TypeVar("R")
+from draftfs.worktree import Kept
 
 GUARANTEES: Final = {
     "G1": "receipts: each is whole and about a write that happened",
@@ -36,86 +37,140 @@ GUARANTEES: Final = {
     "G9": "secrets: no token is at rest",
     "G10": "files: each record and the journal can be read and trusted",
 }
-_TOKEN: Final = re.compile(rb"[1-9][0-9]{0,17}\.[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+_CONCERNS: Final = {
+    "counters.yaml": "G8",
+    "jobs": "G2",
+    "done": "G2",
+    "leases": "G3 G4",
+    "claims": "G4",
+    "receipts": "G1",
+    "drafts": "G6",
+    "feed": "G5",
+}
+"""The guarantee that a file of each folder bears, besides G10."""
+
+_FIX: Final = "draftfs doctor --fix"
+_ROUNDS: Final = 6
+_SEARCHED: Final = 8 << 20  # no file of ours gets larger, and a 200 MB one that somebody put there must not hold us up
+_TOKEN: Final = re.compile(rb"(?<![0-9A-Za-z_-])[1-9][0-9]{0,17}\.[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+_KEY: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass
-class _Chart:
+class Chart:
     """What was found on one round through the store."""
 
-    findings: list[tuple[str, Finding]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    contents: dict[str, tuple[Content, str]] = field(default_factory=dict)
 
-    def note(self, guarantee: str, kind: str, path: str, message: str, repair: str | None = None) -> None:
-        self.findings.append((guarantee, Finding(kind, path, message, repair)))
+    @property
+    def is_headless(self) -> bool:
+        """Whether the store's own record cannot be read: `Store.examine` mends that, before anything else."""
+        return any((each.kind, each.path) == ("damaged", layout.STORE.name) for each in self.findings)
+
+    def note(self, guarantees: str, kind: str, path: str, message: str, repair: str | None = _FIX) -> None:
+        self.broken.update(guarantees.split())
+        self.findings.append(Finding(kind, path, message, repair))
+
+    def need(self, content: Content | None, by: str) -> None:
+        """`by` needs this content, for the look at objects that follows."""
+        if content is not None:
+            self.contents.setdefault(content.sha256, (content, by))
+
+
+def unopened(fault: Damaged) -> Checkup:
+    """The checkup of a store that cannot even be opened: nothing can be said of any guarantee."""
+    return _checkup(Chart([_finding(fault)], set(GUARANTEES)), [])
+
+
+def _finding(fault: Damaged) -> Finding:
+    return Finding("damaged", str(fault.details.get("file")), fault.message, fault.hint)
+
+
+def _checkup(chart: Chart, fixed: list[str]) -> Checkup:
+    checks = {f"{name} {words}": name not in chart.broken for name, words in GUARANTEES.items()}
+    return Checkup(checks, tuple(chart.findings), tuple(dict.fromkeys(fixed)))
 
 
 class Doctor:
-    """The self-check of one store."""
+    """The self-check of one store. `kept` gives the tokens that its worktrees keep."""
 
-    def __init__(self, engine: FileEngine, tree: Tree) -> None:
-        self._engine, self._tree = engine, tree
+    def __init__(self, engine: FileEngine, tree: Tree, kept: Callable[[], tuple[Kept, ...]]) -> None:
+        self._engine, self._tree, self._kept = engine, tree, kept
 
     def run(self, *, fix: bool) -> Checkup:
         """Look at everything; with `fix` mend what is certain, and look again."""
-        fixed: tuple[str, ...] = ()
-        if fix:
-            fixed = mend(self._engine, self._damaged_names())
+        fixed: list[str] = []
         chart = self._look()
-        broken = {guarantee for guarantee, _ in chart.findings}
-        checks = {f"{name} {words}": name not in broken for name, words in GUARANTEES.items()}
-        return Checkup(checks, tuple(finding for _, finding in chart.findings), fixed)
+        for _ in range(_ROUNDS if fix and not chart.is_headless else 0):
+            said = repair.mend(self._engine, self._tree, chart.findings, [each.epoch for each in self._kept()])
+            if not said:
+                break
+            fixed += said
+            chart = self._look()
+        return _checkup(chart, fixed)
 
-    def _damaged_names(self) -> list[str]:
-        chart = self._look()
-        return [finding.path for _, finding in chart.findings if finding.kind in ("damaged", "missing")]
-
-    def _look(self) -> _Chart:
-        chart = _Chart()
+    def _look(self) -> Chart:
+        kept = self._kept()
         try:
-            self._engine.read(lambda view: self._round(view, chart))
+            chart = self._engine.read(lambda view: self._round(view, kept))
         except DraftfsError as fault:
-            chart.findings.clear()
-            path = str(fault.details.get("file", "the store"))
-            chart.note("G10", "damaged", path, fault.message, "draftfs doctor --fix")
+            if not isinstance(fault, Damaged):
+                raise
+            return Chart([_finding(fault)], set(GUARANTEES))  # nothing can be said of the others
+        for digest, (content, needed) in chart.contents.items():
+            self._check_object(digest, content, needed, chart)
         return chart
 
-    def _round(self, view: FileView, chart: _Chart) -> None:
-        chart.findings.clear()  # a round is begun again when somebody writes meanwhile
-        counters = _read(view, layout.COUNTERS, chart)
-        store = _read(view, layout.STORE, chart)
-        if counters is None or store is None:
-            return
-        records = _Records(view, chart)
-        _check_jobs(records, counters, chart)
-        _check_claims(records, counters, chart)
-        _check_reservations(records, store.fold, chart)
-        _check_feed(view, counters, chart)
-        _check_receipts(records, counters, chart)
-        self._check_drafts(records, store.fold, chart)
-        self._check_secrets(chart)
-
-    def _check_drafts(self, records: _Records, fold: paths.Fold, chart: _Chart) -> None:
-        contents: dict[str, tuple[Content, str]] = {}
+    def _round(self, view: FileView, kept: tuple[Kept, ...]) -> Chart:
+        chart, records = Chart(), Records(view)
+        self._check_files(view, records, chart)
+        if records.counters is not None:
+            _check_counters(records.counters, records, kept, chart)
+        for name, job in records.jobs.items():
+            _check_job(name, job, records, chart)
+        for name, lease in records.leases.items():
+            _check_lease(name, lease, records, chart)
+        _check_epochs(records, chart)
+        _check_reservations(records, chart)
+        for name, receipt in records.receipts.items():
+            _check_receipt(name, receipt, records, chart)
         for name, target in records.targets.items():
-            key = fold.key(target.path)
-            _check_target(
-                name, target, {number: each for (path, number), each in records.drafts.items() if path == key}, chart
-            )
-            if target.choice is not None and target.choice.previous is not None:
-                contents[target.choice.previous.sha256] = target.choice.previous, name
-        for draft in records.drafts.values():
-            for content in (draft.content, draft.base):
-                if content is not None:
-                    contents[content.sha256] = content, layout.draft_name(draft)
-        for digest, (content, needed) in contents.items():
-            self._check_object(digest, content, needed, chart)
+            _check_target(name, target, records.drafts_of(name), chart)
+        for name, draft in records.drafts.items():
+            _check_draft(name, draft, records, chart)
+        self._check_secrets(records, chart)
+        return chart
 
-    def _check_object(self, digest: str, content: Content, needed: str, chart: _Chart) -> None:
+    # ── files ──
+
+    def _check_files(self, view: FileView, records: Records, chart: Chart) -> None:
+        log = read_journal(self._engine.folder)
+        if log.has_tail:
+            chart.note("G10", "damaged", layout.JOURNAL, "journal is damaged at its end: its last records are lost")
+        for name, fault in records.faults.items():
+            concerns = _CONCERNS.get(name.partition("/")[0], "")
+            kind = str(fault.details.get("cause") or "")
+            kind = kind if kind in ("missing", "misplaced", "format") else "damaged"
+            chart.note(f"G10 {concerns}", kind, name, fault.message, _repair(name, fault))
+        for name, problem in records.feed.faults.items():
+            chart.note("G10 G5", "damaged", name, f"{name} {problem}")
+        for name in records.strays:
+            chart.note("G10", "stray", name, f"{name} is no record of the store: somebody's copy?")
+        for name, image in repair.images(log).items():
+            if name not in records.faults and view.raw(name) != image:
+                problem = (
+                    "is there again, after it was removed" if image is None else "is not what was last written there"
+                )
+                chart.note(f"G10 {_CONCERNS.get(name.partition('/')[0], '')}", "differs", name, f"{name} {problem}")
+
+    def _check_object(self, digest: str, content: Content, needed: str, chart: Chart) -> None:
         name = layout.object_file(digest)
         try:
             descriptor = self._tree.objects.open(content)
-        except Damaged as fault:
-            chart.note("G6", "object", name, f"{fault.message}; {needed} needs it")
+        except (Damaged, OSError):
+            chart.note("G6", "object", name, f"{name} is missing or cut short; {needed} needs it")
             return
         try:
             if digest_of(descriptor) != (digest, content.size):
@@ -123,164 +178,148 @@ class Doctor:
         finally:
             os.close(descriptor)
 
-    def _check_secrets(self, chart: _Chart) -> None:
-        for folder, _, names in os.walk(self._engine.folder):
-            relative = os.path.relpath(folder, self._engine.folder)
-            if relative.partition("/")[0] in (layout.OBJECTS, layout.STAGING):
-                continue  # contents are people's own
+    def _check_secrets(self, records: Records, chart: Chart) -> None:
+        """No text at rest is a token of a claim, or the key of a receipt. Contents are people's own."""
+        known = {each.token_sha256 for each in records.claims().values()}
+        known |= {each.key_sha256 for each in records.receipts.values()}
+        for folder, below, names in os.walk(self._engine.folder):
+            if folder == self._engine.folder:
+                below[:] = [name for name in below if name not in (layout.OBJECTS, layout.STAGING)]
             for name in names:
-                with open(os.path.join(folder, name), "rb") as file:
-                    if _TOKEN.search(file.read()):
-                        where = os.path.normpath(os.path.join(relative, name))
-                        chart.note("G9", "secret", where, "holds something shaped like a token")
+                path = os.path.join(folder, name)
+                if any(tokens.digest(text) in known for text in _secrets_in(path)):
+                    where = os.path.relpath(path, self._engine.folder)
+                    chart.note("G9", "secret", where, f"{where} holds a token or a receipt key", None)
 
 
-def _check_target(name: str, target: Target, its: dict[int, Draft], chart: _Chart) -> None:
-    if target.last < max(its, default=0):
-        chart.note("G8", "counter", name, f"last is {target.last}, but there is draft {max(its)}", _FIX)
-    undecided = {number for number, draft in its.items() if draft.state in ("waiting", "abandoned")}
-    if set(target.undecided) != undecided:
-        chart.note("G6", "index", name, f"lists {list(target.undecided)} as undecided, not {sorted(undecided)}", _FIX)
-    if target.choice is not None:
-        chosen = its.get(target.choice.number)
-        if chosen is None or chosen.state != "promoted":
-            chart.note("G7", "choice", name, f"draft {target.choice.number} is chosen, but not promoted")
+def _repair(name: str, fault: DraftfsError) -> str | None:
+    if name.startswith("receipts/") and fault.details.get("cause") != "format":
+        return None  # it stays: its key answers `damaged`, so that its request never runs again
+    return fault.hint
 
 
-_FIX: Final = "draftfs doctor --fix"
-
-
-class _Records:
-    """Every record that can be read; each one that cannot is noted."""
-
-    def __init__(self, view: FileView, chart: _Chart) -> None:
-        self._view, self._chart = view, chart
-        self.jobs = self._all(layout.JOBS)
-        self.done = self._all(layout.DONE)
-        self.leases = self._all(layout.LEASES)
-        self.targets: dict[str, Target] = self._all(layout.TARGETS)
-        self.ended: dict[str, EndedClaim] = {}
-        for folder in view.subfolders("claims"):
-            self.ended |= self._all(Folder(folder, EndedClaim))
-        self.receipts: dict[str, Receipt] = {}
-        for folder in view.subfolders("receipts"):
-            self.receipts |= self._all(Folder(folder, Receipt))
-        self.drafts: dict[tuple[str, int], Draft] = {}
-        for folder in view.subfolders("drafts"):
-            for name, draft in self._all(Folder(folder, Draft)).items():
-                self.drafts[view.store.fold.key(draft.target), draft.number] = draft
-                if Key(name, Draft) != layout.draft(view.store.fold.key(draft.target), draft.number):
-                    chart.note("G10", "misplaced", name, f"{name} is about {layout.draft_name(draft)}")
-
-    def _all(self, folder: Folder[R]) -> dict[str, R]:
-        keys = (
-            key for key in self._view.under(folder) if folder.leaf or layout.number_of(key) is not None or _named(key)
-        )
-        found = ((key.name, _read(self._view, key, self._chart)) for key in keys)
-        return {name: record for name, record in found if record is not None}
-
-
-def _named(key: Key[Any]) -> bool:
-    return key.name.startswith("receipts/")
-
-
-def _read(view: FileView, key: Key[R], chart: _Chart) -> R | None:
+def _secrets_in(path: str) -> Iterator[str]:
     try:
-        record = view.get(key)
-    except Damaged as fault:
-        chart.note("G10", "damaged", key.name, fault.message, _FIX)
-        return None
-    if record is None:
-        chart.note("G10", "missing", key.name, f"{key.name} is missing from the store", _FIX)
-    return record
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return
+        with open(path, "rb") as file:
+            data = file.read(_SEARCHED)
+    except OSError:
+        return
+    for pattern in (_TOKEN, _KEY):
+        yield from (found.decode("ascii") for found in pattern.findall(data))
 
 
-def _check_jobs(records: _Records, counters: Counters, chart: _Chart) -> None:
-    everywhere = {job.id: job for job in (*records.jobs.values(), *records.done.values())}
-    for name, job in (*records.jobs.items(), *records.done.items()):
-        finished = job.state in FINISHED
-        if Key(name, Job) != (layout.done if finished else layout.job)(job.id):
-            chart.note("G2", "misplaced", name, f"job {job.id} is {job.state}, and does not belong there")
-        if job.id > counters.job:
-            chart.note("G8", "counter", name, f"job {job.id} is beyond the counter, {counters.job}", _FIX)
-        if job.attempts.used > job.attempts.max:
-            chart.note("G2", "attempts", name, f"job {job.id} used {job.attempts.used} of {job.attempts.max} attempts")
-        if job.state in ("open", "failed") and (job.state == "failed") != _spent(job):
-            chart.note("G2", "state", name, f"job {job.id} is {job.state} with {job.attempts.used} attempts used")
-        for before in (*job.after, *job.contest):
-            if before not in everywhere:
-                chart.note("G2", "predecessor", name, f"job {job.id} names job {before}, which is not there")
+# ── counters, jobs, claims ──
 
 
-def _spent(job: Job) -> bool:
-    return job.attempts.used >= job.attempts.max
-
-
-def _check_claims(records: _Records, counters: Counters, chart: _Chart) -> None:
-    if len(records.leases) != counters.live:
-        chart.note(
-            "G8",
-            "counter",
-            "leases",
-            f"{counters.live} claims are live, but {len(records.leases)} leases are there",
-            _FIX,
-        )
-    epochs: dict[int, str] = {}
-    everything: list[tuple[str, Lease | EndedClaim]] = [*records.leases.items(), *records.ended.items()]
-    for name, claim in everything:
-        if claim.epoch in epochs:
-            chart.note("G4", "epoch", name, f"epoch {claim.epoch} was given twice: {epochs[claim.epoch]} has it, too")
-        epochs[claim.epoch] = name
-        if claim.epoch > counters.epoch:
-            chart.note("G8", "counter", name, f"epoch {claim.epoch} is beyond the counter, {counters.epoch}", _FIX)
-    for name, lease in records.leases.items():
-        job = records.jobs.get(layout.job(lease.job).name)
-        if job is None or (job.state, job.holder, job.epoch) != ("claimed", lease.holder, lease.epoch):
-            chart.note("G4", "lease", name, f"the lease of job {lease.job} does not fit its job", _FIX)
-    for name, job in records.jobs.items():
-        lease_name = layout.lease(job.id).name
-        if job.state == "claimed" and lease_name not in records.leases and not _noted(chart, lease_name):
+def _check_counters(counters: Counters, records: Records, kept: tuple[Kept, ...], chart: Chart) -> None:
+    least, name = records.tally(), layout.COUNTERS.name
+    for what in ("job", "epoch", "position"):
+        there, due = getattr(counters, what), getattr(least, what)
+        if there < due:
+            chart.note("G8", "counter", name, f"{name} counts {what} {there}, but {what} {due} is there")
+    if counters.live != least.live:
+        chart.note("G8", "counter", name, f"{name} counts {counters.live} live claims, but {least.live} are there")
+    for each in kept:
+        if each.epoch > counters.epoch:
             chart.note(
-                "G4", "missing", lease_name, f"job {job.id} is claimed, but {lease_name} is missing ({name})", _FIX
+                "G8",
+                "counter",
+                name,
+                f"{name} counts epoch {counters.epoch}, but a worktree keeps a token of epoch {each.epoch} (job {each.job}):"
+                " an older copy of the store was put back",
             )
 
 
-def _noted(chart: _Chart, path: str) -> bool:
-    return any(finding.path == path for _, finding in chart.findings)
+def _check_job(name: str, job: Job, records: Records, chart: Chart) -> None:
+    used, most = job.attempts.used, job.attempts.max
+    if job.state not in FINISHED and layout.done(job.id).name in records.jobs:
+        chart.note("G2", "twice", name, f"job {job.id} is there twice: {name} is {job.state}, but it is finished")
+    if not 0 <= used <= most or (job.state in ("open", "failed") and (job.state == "failed") != (used >= most)):
+        chart.note("G2", "attempts", name, f"job {job.id} is {job.state} with {used} of {most} attempts used", None)
+    if (job.state == "claimed") != (job.holder is not None):
+        chart.note("G2", "holder", name, f"job {job.id} is {job.state}, and its holder is {job.holder}", None)
+    for other in (*job.after, *job.contest):
+        if not 1 <= other <= (records.counters.job if records.counters is not None else other):
+            chart.note("G2", "predecessor", name, f"job {job.id} names job {other}, which was never added", None)
+    latest = max((epoch for number, epoch in records.feed.claims if number == job.id), default=0)
+    if job.epoch < latest:
+        chart.note("G2 G4", "older", name, f"job {job.id} is at epoch {job.epoch}, but it was claimed with {latest}")
 
 
-def _check_reservations(records: _Records, fold: paths.Fold, chart: _Chart) -> None:
-    held: list[tuple[str, Lease]] = [(path, lease) for lease in records.leases.values() for path in lease.paths]
-    held.sort(key=lambda each: fold.key(each[0]).split("/"))
-    for (path, lease), (following, other) in pairwise(held):
-        contest = getattr(records.jobs.get(layout.job(lease.job).name), "contest", ())
-        if lease.job != other.job and other.job not in contest and paths.clash(path, following, fold):
-            chart.note(
-                "G3", "clash", layout.lease(other.job).name, f"jobs {lease.job} and {other.job} both hold {following}"
-            )
+def _check_lease(name: str, lease: Lease, records: Records, chart: Chart) -> None:
+    job = records.job(lease.job)
+    facts = (lease.holder, lease.epoch, lease.paths)
+    if job is not None and (job.state != "claimed" or (job.holder, job.epoch, job.paths) != facts):
+        chart.note("G4", "lease", name, f"{name} does not fit job {job.id}, which is {job.state} at epoch {job.epoch}")
+    for base in lease.bases:
+        chart.need(base.content, name)
 
 
-def _check_feed(view: FileView, counters: Counters, chart: _Chart) -> None:
-    expected = 1
-    while expected <= counters.position:
+def _check_epochs(records: Records, chart: Chart) -> None:
+    given: dict[int, str] = {}
+    claims: list[tuple[str, Lease | EndedClaim]] = [*records.ended.items(), *records.leases.items()]
+    for name, claim in claims:
+        other = given.setdefault(claim.epoch, name)
+        if other != name:
+            chart.note("G4", "epoch", name, f"{name} and {other} have the same epoch, {claim.epoch}", None)
+
+
+def _check_reservations(records: Records, chart: Chart) -> None:
+    """Paths in order of their segments: what clashes with a path stands on the way to it."""
+    fold = records.fold
+    held = [(fold.key(path), path, lease) for lease in records.leases.values() for path in lease.paths]
+    above: list[tuple[str, str, Lease]] = []
+    for key, path, lease in sorted(held, key=lambda each: each[0].split("/")):
+        above = [each for each in above if paths.clash(each[1], path, fold)]
+        for _, other_path, other in above:
+            if lease.job != other.job and not _are_siblings(lease.job, other.job, records):
+                message = f"jobs {other.job} ({other_path}) and {lease.job} ({path}) hold clashing paths"
+                chart.note("G3", "clash", layout.lease(lease.job).name, message, f"draftfs job revoke {lease.job}")
+        above.append((key, path, lease))
+
+
+def _are_siblings(one: int, two: int, records: Records) -> bool:
+    first, second = records.job(one), records.job(two)
+    return (first is not None and two in first.contest) or (second is not None and one in second.contest)
+
+
+# ── receipts, drafts ──
+
+
+def _check_receipt(name: str, receipt: Receipt, records: Records, chart: Chart) -> None:
+    kind = BY_OPERATION.get(receipt.operation)
+    if kind is not None:
         try:
-            events = view.events(expected - 1, 5000)
-        except Damaged as fault:
-            chart.note("G5", "feed", str(fault.details.get("file")), fault.message)
-            return
-        found = [event.position for event in events]
-        if found != list(range(expected, expected + len(found))) or not found:
-            chart.note("G5", "feed", "feed", f"the feed does not go on at position {expected} as it should")
-            return
-        expected += len(found)
+            from_plain(kind, {"receipt": "", "replayed": True, "standing": None, **receipt.answer})
+        except Malformed as fault:
+            chart.note("G1", "receipt", name, f"{name} holds no answer of {receipt.operation}: {fault}", None)
+    if receipt.job is not None and records.counters is not None and not 1 <= receipt.job <= records.counters.job:
+        chart.note("G1", "receipt", name, f"{name} is about job {receipt.job}, which was never added", None)
 
 
-def _check_receipts(records: _Records, counters: Counters, chart: _Chart) -> None:
-    jobs = {job.id for job in (*records.jobs.values(), *records.done.values())}
-    for name, receipt in records.receipts.items():
-        if Key(name, Receipt) != layout.receipt(receipt.key_sha256):
-            chart.note("G1", "misplaced", name, f"{name} is the receipt of another key")
-        if receipt.position > counters.position:
-            chart.note("G8", "counter", name, f"position {receipt.position} is beyond {counters.position}", _FIX)
-        if receipt.job is not None and receipt.job not in jobs:
-            chart.note("G1", "receipt", name, f"it is about job {receipt.job}, which is not there")
+def _check_target(name: str, target: Target, its: dict[int, Draft], chart: Chart) -> None:
+    if target.last < max(its, default=0):
+        chart.note("G8", "index", name, f"{name} counts {target.last} drafts, but draft {max(its)} is there")
+    undecided = {number for number, draft in its.items() if draft.state in UNDECIDED}
+    listed = {number for number in target.undecided if number in its}
+    if listed != undecided:
+        chart.note("G6", "index", name, f"{name} lists {sorted(listed)} as undecided, not {sorted(undecided)}")
+    promoted = {number for number, draft in its.items() if draft.state == "promoted"}
+    chosen = {target.choice.number} & its.keys() if target.choice is not None else set[int]()
+    if promoted != chosen:
+        chart.note(
+            "G7", "index", name, f"{name} says that {sorted(chosen)} is chosen, but {sorted(promoted)} is promoted"
+        )
+    if target.choice is not None:
+        chart.need(target.choice.previous, name)
+
+
+def _check_draft(name: str, draft: Draft, records: Records, chart: Chart) -> None:
+    for content in (draft.content, draft.base):
+        chart.need(content, layout.draft_name(draft))
+    ended = records.ended.get(layout.ended_claim(draft.job, draft.epoch).name) if draft.job and draft.epoch else None
+    if draft.state == "waiting" and ended is not None and ended.how != "submitted":
+        message = f"{layout.draft_name(draft)} waits, though its claim was never submitted"
+        chart.note("G6", "draft", name, message)

@@ -9,6 +9,7 @@ from draftfs import layout, tokens
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
 from draftfs.errors import BadRequest, Damaged, DraftfsError, Fenced, Refused
+from draftfs.records import Lease
 from draftfs.rules import drafts, receipts
 from draftfs.worktree import Kept, Worktree
 
@@ -39,8 +40,8 @@ class Holdings:
         for each in kept:
             if (each.job, each.epoch) == earlier:
                 return each.job, each.token
-        live = [each for each in kept if self._covers(each, ())]
-        chosen = [each for each in live if self._covers(each, targets)] or live or [kept[-1]]
+        live, covering = self._live(kept, targets)
+        chosen = covering or live or [kept[-1]]
         if len(chosen) > 1:
             numbers = ", ".join(str(each.job) for each in chosen)
             raise BadRequest("usage", f"this worktree holds several claims (jobs {numbers})", hint="say which: --job N")
@@ -55,8 +56,9 @@ class Holdings:
         self._worktree.keep(kept)
         if holder:
             self._worktree.remember_holder(kept.holder)
-        over = [each for each in self._kept() if not self._covers(each, ())]
-        for each in over[:-OVER_KEPT]:
+        everything = self._kept()
+        live, _ = self._live(everything) if len(everything) > OVER_KEPT else (everything, [])
+        for each in [each for each in everything if each not in live][:-OVER_KEPT]:
             self._worktree.forget(each.job, before=each.epoch + 1)
 
     def _kept(self) -> list[Kept]:
@@ -87,13 +89,18 @@ class Holdings:
             raise Fenced("fenced", "this token is not that of any live claim", hint="stop; or name the job: --job N")
         return job
 
-    def _covers(self, kept: Kept, targets: Sequence[str]) -> bool:
-        """Whether the kept claim is live and has reserved all of `targets`."""
+    def _live(self, kept: Sequence[Kept], targets: Sequence[str] = ()) -> tuple[list[Kept], list[Kept]]:
+        """Those of the kept claims that are live, and those of them that have reserved all of `targets`."""
 
-        def look(view: FileView) -> bool:
-            lease = view.get(layout.lease(kept.job))
-            live = lease is not None and lease.epoch == kept.epoch
-            return lease is not None and live and all(drafts.covered(lease, each, view.store.fold) for each in targets)
+        def look(view: FileView) -> tuple[list[Kept], list[Kept]]:
+            held = [(each, _lease(view, each)) for each in kept]
+            fold = view.store.fold
+            covering = [
+                each
+                for each, lease in held
+                if lease is not None and all(drafts.covered(lease, target, fold) for target in targets)
+            ]
+            return [each for each, lease in held if lease is not None], covering
 
         return self._engine.read(look)
 
@@ -110,3 +117,12 @@ class Holdings:
             message,
             hint="claim first (draftfs claim), repeat a claim whose answer was lost, or pass --token TOKEN --job N",
         )
+
+
+def _lease(view: FileView, kept: Kept) -> Lease | None:
+    """The lease of the kept claim while it is live. One that cannot be read is for the fence to judge."""
+    try:
+        lease = view.get(layout.lease(kept.job))
+    except Damaged:
+        return None
+    return lease if lease is not None and lease.epoch == kept.epoch else None

@@ -1,6 +1,6 @@
 """The name of every file in the store and of every draft. No other module joins these names.
 
-store.yaml  lock  journal  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  objects/  staging/  feed/
+store.yaml  lock  journal  reserve  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  objects/  staging/  feed/
 (and, from later versions on: admitted/  readers/  cache/). Paths here are relative to the store folder.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from draftfs.records import Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
+from draftfs.records import FINISHED, Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
 
 R = TypeVar("R")
 
@@ -36,9 +37,11 @@ class Folder(Generic[R]):
 
 LOCK: Final = "lock"
 JOURNAL: Final = "journal"
+RESERVE: Final = "reserve"
 STAGING: Final = "staging"
 FEED: Final = "feed"
 OBJECTS: Final = "objects"
+SET_ASIDE: Final = "set-aside"
 FOLDERS: Final = (
     "jobs",
     "done",
@@ -103,6 +106,58 @@ def number_of(key: Key[R]) -> int | None:
     return int(stem) if stem.isdecimal() else None
 
 
+_NUMBER: Final = "(?:[0-9]{4}|[1-9][0-9]{4,})"
+_RECORD: Final = {
+    "jobs": re.compile(rf"jobs/{_NUMBER}\.yaml"),
+    "done": re.compile(rf"done/{_NUMBER}\.yaml"),
+    "leases": re.compile(rf"leases/{_NUMBER}\.yaml"),
+    "claims": re.compile(rf"claims/{_NUMBER}/[1-9][0-9]*\.yaml"),
+    "receipts": re.compile(r"receipts/([0-9a-f]{2})/\1[0-9a-f]{62}\.yaml"),
+    "drafts": re.compile(rf"drafts/[^/]+/(?:{_NUMBER}|target)\.yaml"),
+}
+
+
+def is_stray(name: str) -> bool:
+    """Whether this file lies among records and is not named like one of them: somebody's copy, say."""
+    shape = _RECORD.get(name.partition("/")[0])
+    return shape is not None and not shape.fullmatch(name)
+
+
+_KINDS: Final[dict[str, type]] = {
+    "store.yaml": StoreInfo,
+    "counters.yaml": Counters,
+    "jobs": Job,
+    "done": Job,
+    "leases": Lease,
+    "claims": EndedClaim,
+    "receipts": Receipt,
+    "drafts": Draft,
+}
+
+
+def key_named(name: str) -> Key[Any] | None:
+    """The key of the record that a file of this name holds; None for a file that is no record."""
+    kind = (
+        Target if name.startswith("drafts/") and name.endswith("/target.yaml") else _KINDS.get(name.partition("/")[0])
+    )
+    return Key(name, kind) if kind is not None and not is_stray(name) else None
+
+
+def home(record: Any, path_key: Callable[[str], str]) -> str | None:
+    """The one name that this record can have; None for a kind of which there is only one. `path_key` is Fold.key."""
+    if isinstance(record, Job):
+        return (done if record.state in FINISHED else job)(record.id).name
+    if isinstance(record, Lease):
+        return lease(record.job).name
+    if isinstance(record, EndedClaim):
+        return ended_claim(record.job, record.epoch).name
+    if isinstance(record, Receipt):
+        return receipt(record.key_sha256).name
+    if isinstance(record, Draft):
+        return draft(path_key(record.target), record.number).name
+    return target(path_key(record.path)).name if isinstance(record, Target) else None
+
+
 def object_file(sha256: str) -> str:
     return f"{OBJECTS}/{sha256[:2]}/{sha256}"
 
@@ -110,6 +165,12 @@ def object_file(sha256: str) -> str:
 def segment(first: int) -> str:
     """The feed's segment that starts with position `first`."""
     return f"{FEED}/{first:07d}.jsonl"
+
+
+def first_of(segment_file: str) -> int | None:
+    """The first position in the segment with this file name; None for a file that is no segment."""
+    found = re.fullmatch(r"([0-9]{7}|[1-9][0-9]{7,})\.jsonl", segment_file)
+    return int(found[1]) if found else None
 
 
 # ── a target's path as one file name ──

@@ -10,6 +10,7 @@ from draftfs.records import HAND_EDIT
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEXT_BYTES: Final = 256 << 10
+_HINT: Final = "give a shorter or plainer text"
 
 
 def agent_name(text: str) -> str:
@@ -37,9 +38,9 @@ def free_text(text: str, what: str) -> str:
     try:
         size = len(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        raise BadRequest("usage", f"{what} holds a lone surrogate that stands for no byte") from None
+        raise BadRequest("usage", f"{what} holds a lone surrogate that stands for no byte", hint=_HINT) from None
     if "\0" in text:
-        raise BadRequest("usage", f"{what} holds a NUL character")
+        raise BadRequest("usage", f"{what} holds a NUL character", hint=_HINT)
     if size > TEXT_BYTES:
-        raise BadRequest("usage", f"{what} has {size} bytes; at most {TEXT_BYTES} are kept")
+        raise BadRequest("usage", f"{what} has {size} bytes; at most {TEXT_BYTES} are kept", hint=_HINT)
     return text

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from typing import Final
 
 from draftfs.errors import BadRequest
+
+_HINT: Final = "name a file or folder in the repository, such as docs/spec.md"
 
 
 @dataclass(frozen=True)
@@ -31,21 +34,23 @@ def target_path(text: str) -> str:
     Raises BadRequest `bad_path` for what is absolute, empty, holds NUL, climbs out of the root or enters `.git`.
     """
     if not text or "\0" in text:
-        raise BadRequest("bad_path", f"{text!r} is not a path: it is empty or holds a NUL byte")
+        raise BadRequest("bad_path", f"{text!r} is not a path: it is empty or holds a NUL byte", hint=_HINT)
     if text.startswith("/"):
-        raise BadRequest("bad_path", f"{text!r} is absolute: name it relative to the root", path=text)
+        raise BadRequest("bad_path", f"{text!r} is absolute: name it relative to the root", hint=_HINT, path=text)
     kept: list[str] = []
     for segment in text.split("/"):
         if segment == "..":
             if not kept:
-                raise BadRequest("bad_path", f"{text!r} leaves the repository", path=text)
+                raise BadRequest("bad_path", f"{text!r} leaves the repository", hint=_HINT, path=text)
             kept.pop()
         elif segment not in ("", "."):
             kept.append(segment)
     if not kept:
-        raise BadRequest("bad_path", f"{text!r} names the whole repository: name files or folders in it", path=text)
+        raise BadRequest(
+            "bad_path", f"{text!r} names the whole repository: name files or folders in it", hint=_HINT, path=text
+        )
     if any(segment.casefold() == ".git" for segment in kept):
-        raise BadRequest("bad_path", f"{text!r} lies in git's own folder", path=text)
+        raise BadRequest("bad_path", f"{text!r} lies in git's own folder", hint=_HINT, path=text)
     return "/".join(kept)
 
 

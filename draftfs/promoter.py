@@ -16,7 +16,8 @@ from draftfs.engine.transaction import FileView
 from draftfs.errors import DraftfsError, EnvironmentFault, Refused
 from draftfs.records import Actor, Content, DraftRef
 from draftfs.rules import drafts, promotion
-from draftfs.rules.promotion import Observed, Step
+from draftfs.rules.promotion import Observed, Ready, Step
+from draftfs.sighting import stamp
 from draftfs.workspace import Workspace
 
 Rule = Callable[[Transaction, str], Promoted]
@@ -33,22 +34,28 @@ class Promoter:
         self._engine, self._workspace, self._actor = engine, workspace, actor
         self._kept: dict[str, str] = {}
 
-    def rule(self, stack: ExitStack, wanted: Sequence[DraftRef], *, force: bool, stage: bool) -> Rule:
-        """The rule of one promotion, its files made ready in `stack` with `stage`. A refusal is kept for the transaction,
-        where the receipt comes first. The rule raises Moved. Raises OSError."""
+    def rule(self, stack: ExitStack | None, wanted: Sequence[DraftRef], *, force: bool, strict: bool) -> Rule:
+        """The rule of one promotion, its files made ready on `stack` if there is one. A refusal is kept for the
+        transaction, where the receipt comes first. The rule raises Moved; with `strict` for every change of a target
+        since the look, which an editor that never rests could go on for ever. Raises OSError."""
+        self._kept = {}
+        tree = self._workspace.tree
+        before = {ref.target: stamp(tree.path(ref.target)) for ref in wanted}
         try:
-            observed = self._observed(wanted)
+            observed = self._observed(wanted, keep=stack is not None)
             steps = self._engine.read(lambda view: promotion.plan(view, wanted, observed, force=force))
             self._require_whole(steps)
-            staged = self._staged(stack, steps) if stage else {}
-            blobs = {step.draft.ref: self._workspace.blob(step.draft) for step in steps}
+            ready = {step.draft.target: self._ready(stack, step) for step in steps}
         except DraftfsError as fault:
             return _refusing(fault)
 
         def rule(tx: Transaction, _: str) -> Promoted:
+            # Another promotion may have been recorded, but not installed, when this one looked: now it is.
+            if strict and any(stamp(tree.path(target)) != its for target, its in before.items()):
+                raise Moved
             if promotion.plan(tx, wanted, observed, force=force) != steps:
                 raise Moved
-            return promotion.carry_out(tx, steps, observed, blobs, staged, self._actor)
+            return promotion.carry_out(tx, steps, observed, ready, self._actor)
 
         return rule
 
@@ -69,14 +76,15 @@ class Promoter:
 
     def keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
         """Record bytes that an editor wrote between the look and the swap."""
-        self._kept[target] = layout.draft_name(drafts.keep_hand_edit(tx, target, content, base, taken))
+        found = drafts.Proposal(target, content, base, taken, None)
+        self._kept[target] = layout.draft_name(drafts.keep_hand_edit(tx, found))
 
-    def _observed(self, wanted: Sequence[DraftRef]) -> Mapping[str, Observed]:
+    def _observed(self, wanted: Sequence[DraftRef], *, keep: bool) -> Mapping[str, Observed]:
         def known(view: FileView) -> dict[str, tuple[Content | None, ...]]:
             return {ref.target: promotion.known_contents(view, drafts.find(view, ref)) for ref in wanted}
 
         contents, head = self._engine.read(known), self._workspace.head()
-        return {target: self._workspace.observe(target, each, head) for target, each in contents.items()}
+        return {target: self._workspace.observe(target, each, head, keep=keep) for target, each in contents.items()}
 
     def _require_whole(self, steps: Sequence[Step]) -> None:
         """The bytes must be what was recorded, beside the target (if they are there) and in the store."""
@@ -93,13 +101,16 @@ class Promoter:
             if draft.content is not None:
                 os.close(self._workspace.objects.open(draft.content))
 
-    def _staged(self, stack: ExitStack, steps: Sequence[Step]) -> dict[str, str | None]:
-        staged: dict[str, str | None] = {}
-        for target, content in ((step.draft.target, step.draft.content) for step in steps if step.changes):
-            self._workspace.tree.require_writable(target)
-            self._workspace.keep_current(target)
-            staged[target] = self._workspace.tree.stage_target(stack, target, content)
-        return staged
+    def _ready(self, stack: ExitStack | None, step: Step) -> Ready:
+        """What one step needs; its files only with a `stack` to put them on."""
+        target, tree = step.draft.target, self._workspace.tree
+        blob = self._workspace.blob(step.draft)
+        if step.changes:
+            tree.require_writable(target)
+        if stack is None or not step.changes:
+            return Ready(blob)
+        kept = tree.stage_draft(stack, target, step.previous) if step.keeps else None
+        return Ready(blob, tree.stage_target(stack, target, step.draft.content), kept)
 
 
 def _refusing(refusal: DraftfsError) -> Rule:

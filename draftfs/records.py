@@ -35,11 +35,7 @@ class Settings:
 
     claim_ttl: int = 30 * 60
     job_attempts: int = 3
-    receipts_keep: int = 14 * 24 * 3600
     agents_promote: bool = False
-    drafts_track: bool = False
-    git_root: Literal["warn", "refuse", "off"] = "warn"
-    git_unclaimed: Literal["allow", "refuse"] = "allow"
 
 
 @dataclass(frozen=True)

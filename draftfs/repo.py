@@ -99,13 +99,20 @@ class Repo:
         The path need not exist. Raises BadRequest `bad_path`, with the right spelling where there is one.
         """
         if not argument or "\0" in argument:
-            raise BadRequest("bad_path", f"{argument!r} is not a path: it is empty or holds a NUL byte")
+            raise BadRequest(
+                "bad_path", f"{argument!r} is not a path: it is empty or holds a NUL byte", hint="name a file or folder"
+            )
         full = _resolved(os.path.join(self.cwd, argument))
         inner = _below(self.top, full)
         if inner is None:
             raise self._elsewhere(argument, full)
         if any(_below(folder, full) for folder in (self.git_dir, self.common_dir) if _below(self.top, folder)):
-            raise BadRequest("bad_path", f"{argument!r} lies in git's own folder", path=argument)
+            raise BadRequest(
+                "bad_path",
+                f"{argument!r} lies in git's own folder",
+                hint=f"name a path in {self.top}",
+                path=argument,
+            )
         folder = os.path.dirname(full)
         while len(folder) > len(self.top):
             if os.path.lexists(os.path.join(folder, ".git")):
@@ -116,6 +123,11 @@ class Repo:
             right = self._typed(os.path.join(parent, draft.target))
             raise BadRequest("bad_path", f"{argument!r} is a draft", hint=f"name its target: {right}", path=argument)
         return paths.target_path(inner)
+
+    def scope(self, argument: str) -> str:
+        """What a user typed to look at, as a target path; the whole checkout is ""."""
+        whole = bool(argument) and "\0" not in argument and _resolved(os.path.join(self.cwd, argument)) == self.top
+        return "" if whole else self.target(argument)
 
     def _elsewhere(self, argument: str, full: str, nested: str | None = None) -> BadRequest:
         """The refusal of a path in another checkout of this repository, in a nested one of another, or in none."""
@@ -236,6 +248,12 @@ class Repo:
         if os.path.islink(file) or not os.path.isfile(file):
             return True
         return entry != TreeEntry("100755" if os.access(file, os.X_OK) else "100644", self.clean_blob(path, file))
+
+    def git_dirs(self) -> tuple[str, ...]:
+        """The git folders of all worktrees, the main checkout's first."""
+        linked = f"{self.common_dir}/worktrees"
+        names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
+        return (self.common_dir, *(f"{linked}/{name}" for name in names))
 
     def config(self, key: str) -> str | None:
         """A value of the repository's own config."""

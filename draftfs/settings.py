@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-import typing
 from typing import Any, Final
 
 from draftfs.errors import BadRequest
-from draftfs.records import Settings
 
 SETTINGS: Final = {
     "claim.ttl": "claim_ttl",
     "job.attempts": "job_attempts",
-    "receipts.keep": "receipts_keep",
     "agents.promote": "agents_promote",
-    "drafts.track": "drafts_track",
-    "git.root": "git_root",
-    "git.unclaimed": "git_unclaimed",
 }
 """Name on the command line: field of Settings."""
 
-_DURATIONS: Final = frozenset({"claim.ttl", "receipts.keep"})
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_HINTS: Final = typing.get_type_hints(Settings)
+_TAKES: Final = {
+    "claim.ttl": "a duration such as 90s, 30m or 2h",
+    "job.attempts": "a whole number from 1 on",
+    "agents.promote": "true or false",
+}
 LONGEST_TTL: Final = 24 * 3600
 
 
@@ -42,33 +39,21 @@ def to_text(key: str, value: Any) -> str:
     """A setting's value as `config` shows it and takes it back."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if key in _DURATIONS:
+    if key == "claim.ttl":
         unit = next(unit for unit in ("d", "h", "m", "s") if value % _UNITS[unit] == 0)
         return f"{value // _UNITS[unit]}{unit}"
     return str(value)
 
 
-def from_text(key: str, text: str) -> Any:
+def from_text(key: str, text: str) -> int | bool:
     """The value that `text` means for setting `key`. Raises BadRequest `usage` (`bad_ttl` for a bad ttl)."""
     if key not in SETTINGS:
         raise BadRequest("usage", f"there is no setting {key!r}", hint="draftfs config")
-    kind = _HINTS[SETTINGS[key]]
-    if kind is bool and text in ("true", "false"):
+    if key == "agents.promote" and text in ("true", "false"):
         return text == "true"
-    if key in _DURATIONS and (value := seconds(text)) is not None:
-        if key == "claim.ttl":
-            check_ttl(value)
-        return value
-    if key == "job.attempts" and text.isdecimal() and int(text) >= 1:
+    if key == "job.attempts" and text.isascii() and text.isdecimal() and int(text) >= 1:
         return int(text)
-    if text in typing.get_args(kind):
-        return text
-    raise BadRequest("usage", f"{key} takes {_takes(key, kind)}, not {text!r}", hint=f"draftfs config {key}")
-
-
-def _takes(key: str, kind: Any) -> str:
-    if key in _DURATIONS:
-        return "a duration such as 90s, 30m, 2h or 14d"
-    if kind is bool:
-        return "true or false"
-    return "a whole number from 1 on" if kind is int else " or ".join(typing.get_args(kind))
+    if key == "claim.ttl" and (ttl := seconds(text)) is not None:
+        check_ttl(ttl)
+        return ttl
+    raise BadRequest("usage", f"{key} takes {_TAKES[key]}, not {text!r}", hint=f"draftfs config {key}")

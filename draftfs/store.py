@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from itertools import count
+from typing import Any, Final
 
 from draftfs import layout, listing, names, opening, tokens
 from draftfs.answers import (
@@ -21,6 +22,7 @@ from draftfs.answers import (
     JobChanged,
     JobLine,
     JobsAdded,
+    Listed,
     Promoted,
     ReceiptInfo,
     Rejected,
@@ -30,12 +32,12 @@ from draftfs.answers import (
 from draftfs.calls import Calls, FreshKeys, Keys, standing_of
 from draftfs.clock import Clock, SystemClock
 from draftfs.codec import to_plain
-from draftfs.doctor import Doctor
+from draftfs.doctor import Doctor, unopened
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.objects import Objects, Progress
 from draftfs.engine.transaction import FileView
-from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, Refused, from_oserror
+from draftfs.errors import BadRequest, Damaged, DraftfsError, EnvironmentFault, NotFound, Refused, from_oserror
 from draftfs.holdings import Holdings
 from draftfs.listing import Listing, Sides
 from draftfs.promoter import Promoter
@@ -48,6 +50,8 @@ from draftfs.settings import SETTINGS, check_ttl, from_text, to_text
 from draftfs.tree import Tree
 from draftfs.workspace import Workspace
 from draftfs.worktree import Kept, Worktree
+
+_STRICT_LOOKS: Final = 4
 
 
 class Store:
@@ -117,6 +121,31 @@ class Store:
         made = opening.make(Repo.find(cwd), clock, lock_wait)
         return cls.open(cwd, clock=clock, lock_wait=lock_wait, **options), made
 
+    @classmethod
+    def examine(
+        cls, cwd: str = ".", *, fix: bool = False, clock: Clock | None = None, lock_wait: float = 10.0, **options: Any
+    ) -> Checkup:
+        """As `doctor`, also for a store that is too damaged to be opened. `options` are those of `open`.
+
+        Raises Damaged where a newer version wrote the store.
+        """
+        clock, fixed = clock or SystemClock(), list[str]()
+        while True:
+            try:
+                checkup = cls.open(cwd, clock=clock, lock_wait=lock_wait, **options).doctor(fix=fix)
+            except Damaged as fault:
+                file = str(fault.details.get("file"))
+                if fault.details.get("cause") == "format":
+                    raise
+                if not fix:
+                    return unopened(fault)
+                said = opening.mend(Repo.find(cwd), clock, lock_wait, file)
+                if not said or said[0] in fixed:
+                    raise
+                fixed += said
+            else:
+                return replace(checkup, fixed=(*fixed, *checkup.fixed))
+
     # ── jobs ──
 
     def add_job(
@@ -149,7 +178,7 @@ class Store:
 
         return self._calls.write("job add", {"jobs": [to_plain(each) for each in meant]}, JobsAdded, rule, receipt)
 
-    def jobs(self, *, everything: bool = False) -> tuple[JobLine, ...]:
+    def jobs(self, *, everything: bool = False) -> Listed[JobLine]:
         """Every job that is not finished; with `everything` the finished ones too."""
         self._calls.notice()
         return self.engine.read(lambda view: listing.job_lines(view, everything=everything))
@@ -381,7 +410,7 @@ class Store:
         author = self.actor.name if self.actor.is_agent else names.person_in_file_name(self.actor.name)
         with ExitStack() as stack, _disk("preparing the draft"):
             lease = self.engine.read(lambda view: view.get(layout.lease(held[0])))
-            contents = {each: None if delete else self._workspace.drafted(each, source) for each in targets}
+            contents = {each: self._workspace.drafted(each, source, delete=delete) for each in targets}
             proposals = [self._proposal(stack, each, author, contents[each], lease) for each in targets]
 
             def rule(tx: Transaction) -> Drafted:
@@ -401,11 +430,11 @@ class Store:
 
     # ── review ──
 
-    def ls(self, paths: Sequence[str] = (), *, everything: bool = False) -> tuple[TargetLine, ...]:
+    def ls(self, paths: Sequence[str] = (), *, everything: bool = False) -> Listed[TargetLine]:
         """Targets with the drafts that wait; with `everything` all drafts ever handed in."""
         self._calls.notice()
         self.settle()
-        return self._listing.targets([self.repo.target(path) for path in paths], everything=everything)
+        return self._listing.targets([self.repo.scope(path) for path in paths], everything=everything)
 
     def sides(self, ref: DraftRef, other: DraftRef | None = None, *, base: bool = False) -> Sides:
         """What `diff` compares: a draft against its target, its base, or another draft."""
@@ -423,15 +452,21 @@ class Store:
         self._require_person("promote")
         self.settle()
         request = {"drafts": [to_plain(ref) for ref in wanted], "force": force}
+        looks = count()
         with ExitStack() as stack, _disk("preparing the promotion"):
 
             def prepared(_: PrepareAgain | None = None) -> Callable[[Transaction, str], Promoted]:
-                return self._promoter.rule(stack, wanted, force=force, stage=not dry_run)
+                staging = None if dry_run else stack
+                return self._promoter.rule(staging, wanted, force=force, strict=next(looks) < _STRICT_LOOKS)
 
-            rule, after = prepared(), self._promoter.installed
-            if dry_run:
-                return self.engine.try_out(lambda tx: rule(tx, ""))
-            return self._calls.write("promote", request, Promoted, rule, receipt, after=after, again=prepared)
+            while dry_run:
+                with suppress(PrepareAgain):
+                    return self._tried_out(prepared())
+            after = self._promoter.installed
+            return self._calls.write("promote", request, Promoted, prepared(), receipt, after=after, again=prepared)
+
+    def _tried_out(self, rule: Callable[[Transaction, str], Promoted]) -> Promoted:
+        return self.engine.try_out(lambda tx: rule(tx, ""))
 
     def reject(self, wanted: Sequence[DraftRef], *, because: str, receipt: str | None = None) -> Rejected:
         """Turn drafts down (a person's act); the reason reaches their workers by the feed."""
@@ -475,7 +510,9 @@ class Store:
     def settle(self) -> None:
         """Do what earlier operations could not do to the root, as far as this caller can."""
         if self.engine.has_pending_effects():
-            with suppress(EnvironmentFault):  # a root or store that cannot be written now is tried again by the next
+            # A root or store that cannot be written now is tried again by the next.
+            with suppress(EnvironmentFault), ExitStack() as stack, _disk("showing drafts"):
+                self.tree.make_ready(stack, self.engine.pending_effects())
                 self.engine.settle()
 
     def _keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
@@ -519,7 +556,8 @@ class Store:
 
         def rule(tx: Transaction, _: str) -> Configured:
             store = tx.store
-            tx.put(layout.STORE, replace(store, settings=replace(store.settings, **{SETTINGS[key]: parsed})))
+            changed: dict[str, Any] = {SETTINGS[key]: parsed}
+            tx.put(layout.STORE, replace(store, settings=replace(store.settings, **changed)))
             tx.append("config.set", self.actor.name, key=key, value=to_text(key, parsed))
             return Configured(key=key, value=to_text(key, parsed))
 
@@ -537,7 +575,15 @@ class Store:
 
     def doctor(self, *, fix: bool = False) -> Checkup:
         """The full self-check: whether each guarantee holds on disk, and where not. `fix` mends what is certain."""
-        return Doctor(self.engine, self.tree).run(fix=fix)
+        return Doctor(self.engine, self.tree, self._all_kept).run(fix=fix)
+
+    def _all_kept(self) -> tuple[Kept, ...]:
+        """The tokens of this store that its worktrees keep; what cannot be read there is no matter of the store's."""
+        found: list[Kept] = []
+        for git_dir in self.repo.git_dirs():
+            with suppress(EnvironmentFault):
+                found += Worktree(git_dir).kept()
+        return tuple(each for each in found if each.store == self.info.id)
 
     def _require_person(self, doing: str) -> None:
         """G7. An agent, or anybody in an agent's worktree, is refused unless the store's settings allow it."""
@@ -554,7 +600,9 @@ class Store:
 def _at_least(least: int, **given: int | None) -> None:
     for name, value in given.items():
         if value is not None and value < least:
-            raise BadRequest("usage", f"--{name} takes a whole number from {least} on, not {value}")
+            raise BadRequest(
+                "usage", f"--{name} takes a whole number from {least} on, not {value}", hint=f"--{name} {least}"
+            )
 
 
 def _title(title: str) -> str:

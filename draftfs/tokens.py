@@ -12,7 +12,6 @@ import hmac
 import os
 import re
 import time
-import uuid
 
 _FORM = re.compile(r"([1-9][0-9]{0,17})\.([A-Za-z0-9_-]{43})")
 
@@ -52,4 +51,5 @@ def new_receipt_key() -> str:
     value = (time.time_ns() // 1_000_000 & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10))
     value = value & ~(0xF << 76) | 7 << 76
     value = value & ~(0x3 << 62) | 2 << 62
-    return str(uuid.UUID(int=value))
+    text = f"{value:032x}"  # the uuid module costs two milliseconds of every command's start
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

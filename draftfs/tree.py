@@ -11,30 +11,27 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from draftfs import layout
 from draftfs.engine import Performed, Transaction, fs
-from draftfs.engine.objects import Objects, digest_of
-from draftfs.errors import Refused, from_oserror
+from draftfs.engine.objects import Objects
+from draftfs.errors import Damaged, DraftfsError, Refused, from_oserror
 from draftfs.records import Content, Draft, Effect, InstallTarget, PlaceDraft
+from draftfs.sighting import Sighting, Stamp, look, same_bytes, stamp, wait_for_writers
 
+_LARGE: Final = 16 << 20
 _RECENT_NS: Final = 2_000_000_000
 _TEMPORARY: Final = ".draftfs-"
+_CANNOT_SWAP: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOENT))
+_OLD: Final = "-old"
+
+_FAR_NUMBER: Final = 10**9
+"""No store counts this far: a dropped file with such a number must not push the next draft's name over every limit."""
 
 KeepHandEdit = Callable[[Transaction, str, Content, Content | None, int], None]
-
-
-@dataclass(frozen=True)
-class Sighting:
-    """What stands at a path. `content` is None unless it is a regular file; `detail` says what else it is."""
-
-    kind: Literal["file", "absent", "other"]
-    content: Content | None
-    detail: str = ""
 
 
 class Tree:
@@ -43,7 +40,8 @@ class Tree:
     def __init__(self, top: str, objects: Objects, branch: Callable[[], str | None], keep: KeepHandEdit) -> None:
         self.top, self.objects = top, objects
         self._branch, self._keep = branch, keep
-        self._seen: dict[str, tuple[int, int, int]] = {}
+        self._seen: dict[str, Stamp] = {}
+        self._ready: dict[tuple[str, int], str] = {}
 
     def path(self, target: str) -> str:
         return f"{self.top}/{target}"
@@ -53,15 +51,22 @@ class Tree:
     def observe(self, target: str) -> Sighting:
         """What stands in the target's place now, read to its end."""
         before = time.time_ns()
-        sighting, signature = look(self.path(target))
-        if signature is not None and signature[2] < before - _RECENT_NS:
-            self._seen[target] = signature
+        linked = self._linked_parent(target)
+        if linked is not None:
+            return Sighting("other", None, f"{linked} is a symlink to {os.readlink(self.path(linked))}")
+        sighting, found = look(self.path(target))
+        # Under the lock a large file is known again by its stamp, and any other read again. An edit in the same tick
+        # would leave the same times.
+        if found is not None and found.size >= _LARGE and found.latest < before - _RECENT_NS:
+            self._seen[target] = found
         else:
-            self._seen.pop(target, None)  # an edit in the same tick would leave the same times: read it again later
+            self._seen.pop(target, None)
         return sighting
 
-    def open(self, target: str) -> int:
-        return os.open(self.path(target), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    def _linked_parent(self, target: str) -> str | None:
+        """The outermost folder of the target that is a symlink: what lies behind it is another place, maybe outside."""
+        parents = (target[:at] for at, letter in enumerate(target) if letter == "/")
+        return next((parent for parent in parents if os.path.islink(self.path(parent))), None)
 
     def highest_number(self, target: str) -> int:
         """The highest number that a draft-shaped file beside the target has, whoever put it there; 0 without any."""
@@ -71,7 +76,19 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return 0
         drafts = (layout.parse_draft_name(each) for each in listed if each.startswith(name))
-        return max((each.number for each in drafts if each is not None and each.target == name), default=0)
+        numbers = (each.number for each in drafts if each is not None and each.target == name)
+        return max((number for number in numbers if number < _FAR_NUMBER), default=0)
+
+    def draft_files(self, target: str, number: int) -> list[str]:
+        """The files beside the target that are named like its draft of this number."""
+        folder, _, name = target.rpartition("/")
+        try:
+            listed = os.listdir(self.path(folder) if folder else self.top)
+        except OSError:
+            return []
+        parsed = [layout.parse_draft_name(each) for each in sorted(listed) if each.startswith(name)]
+        found = [each for each in parsed if each is not None and (each.target, each.number) == (name, number)]
+        return [f"{folder}/{each}" if folder else str(each) for each in found]
 
     def shows(self, name: str) -> bool:
         """Whether a file of this name (a draft's) is there."""
@@ -93,7 +110,7 @@ class Tree:
     def stage_draft(self, stack: ExitStack, target: str, content: Content | None) -> str:
         """A copy to show beside the target, durable; its path relative to the store. Raises OSError."""
         executable = content is not None and content.mode == "100755"
-        staged, descriptor = self._stage(stack, target, 0o555 if executable else 0o444)
+        staged, descriptor = self._stage(stack, target, 0o555 if executable else 0o444, sharing=self.objects.sharing)
         self._fill(content, descriptor, staged)
         return os.path.relpath(staged, self.objects.folder)
 
@@ -102,13 +119,16 @@ class Tree:
         from what stands there; a new target gets the umask's mode. For a deletion just a free name, to move the target
         to. Its path relative to the store. Raises OSError."""
         if content is None:
-            return os.path.relpath(f"{self._staging_folder(target)[0]}/{secrets.token_hex(8)}", self.objects.folder)
+            folder, prefix = self._staging_folder(target)
+            return os.path.relpath(f"{folder}/{prefix}{secrets.token_hex(8)}", self.objects.folder)
         executable = content.mode == "100755"
         staged, descriptor = self._stage(stack, target, 0o777 if executable else 0o666)
         try:
             old = os.stat(self.path(target), follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
-            pass
+            folder_facts = os.stat(_existing(os.path.dirname(self.path(target))))
+            if folder_facts.st_mode & stat.S_ISGID:  # a file made in there would have its group
+                fs.set_owner(descriptor, -1, folder_facts.st_gid, staged)
         else:
             new = os.fstat(descriptor)
             if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
@@ -116,6 +136,14 @@ class Tree:
             fs.set_mode(descriptor, _with_executable(stat.S_IMODE(old.st_mode), executable=executable), staged)
         self._fill(content, descriptor, staged)
         return os.path.relpath(staged, self.objects.folder)
+
+    def make_ready(self, stack: ExitStack, effects: Iterable[Effect]) -> None:
+        """Copy the drafts that could not be shown so far and can be now, before the lock is taken. Raises OSError."""
+        for effect in effects:
+            name = _draft_file(effect) if isinstance(effect, PlaceDraft) else None
+            if name is not None and not self.shows(name) and self.is_writable(effect.target):
+                with suppress(Damaged):
+                    self._ready[effect.target, effect.number] = self.stage_draft(stack, effect.target, effect.content)
 
     def is_writable(self, target: str) -> bool:
         """Whether files can be made where the target is."""
@@ -129,23 +157,26 @@ class Tree:
             number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
             raise from_oserror(OSError(number, os.strerror(number), folder), f"replacing {target}")
 
-    def _stage(self, stack: ExitStack, target: str, mode: int) -> tuple[str, int]:
+    def _stage(self, stack: ExitStack, target: str, mode: int, *, sharing: fs.Sharing = fs.UNSHARED) -> tuple[str, int]:
         """Prepare in the store where that is on the target's file system: no crash can then leave litter in the root."""
         folder, prefix = self._staging_folder(target)
-        return self.objects.stage(stack, folder, mode, prefix)
+        return self.objects.stage(stack, folder, mode, prefix, sharing=sharing)
 
     def _staging_folder(self, target: str) -> tuple[str, str]:
         inside = f"{self.objects.folder}/{layout.STAGING}"
         beside = _existing(os.path.dirname(self.path(target)))
-        return (inside, "") if os.stat(beside).st_dev == os.stat(inside).st_dev else (beside, _TEMPORARY)
+        return (inside, "") if fs.one_mount(inside, beside) else (beside, _TEMPORARY)
 
     def _fill(self, content: Content | None, descriptor: int, staged: str) -> None:
         if content is not None:
             source = self.objects.open(content)
             try:
-                self.objects.copy(source, descriptor, staged)
+                digest, _ = self.objects.copy(source, descriptor, staged)
             finally:
                 os.close(source)
+            if digest != content.sha256:
+                name = layout.object_file(content.sha256)
+                raise Damaged("damaged", f"{name} does not hold what its name says", file=name)
         fs.sync_data(descriptor, staged)
 
     # ── effects ──
@@ -153,33 +184,31 @@ class Tree:
     def perform(self, effect: Effect, staged: str | None) -> Performed:
         """Do it, durably. What the disk refuses is an answer: a draft is shown later, an install has failed."""
         try:
-            if isinstance(effect, PlaceDraft):
-                return self._place(effect, staged)
-            return self._install(effect, staged)
-        except OSError as fault:
+            return self._place(effect, staged) if isinstance(effect, PlaceDraft) else self._install(effect, staged)
+        except (OSError, DraftfsError) as fault:
             later = isinstance(effect, PlaceDraft)
             doing = f"showing draft {effect.number} of" if later else "replacing"
-            return Performed(effect, "later" if later else "failed", from_oserror(fault, f"{doing} {effect.target}"))
+            return Performed(effect, "later" if later else "failed", _told(fault, f"{doing} {effect.target}"))
 
     def redo(self, effect: Effect, staged: str | None) -> Performed:
         """Do what a crash, or a root that could not be written, left undone, if the disk shows that it still is."""
         if isinstance(effect, PlaceDraft):
             return self.perform(effect, None)
-        displaced = self._left_over(effect, staged)
-        held = self.observe(effect.target)
-        if held.kind != "other" and held.content == effect.content:
-            return Performed(effect, "done", displaced=displaced)
-        if held.kind == "other" or not _same_bytes(held.content, effect.replaces):
-            return Performed(effect, "failed", displaced=displaced)
-        if self._branch() != effect.branch:
-            return Performed(effect, "later", displaced=displaced)
-        with ExitStack() as stack:
-            try:
+        try:
+            fs.sync_folder(os.path.dirname(self.path(effect.target)))  # the swap may have come, and the sync not
+            displaced = self._left_over(effect, staged)
+            held = self.observe(effect.target)
+            if displaced is not None or (held.kind != "other" and held.content == effect.content):
+                return Performed(effect, "done", displaced=displaced)
+            if self._branch() != effect.branch:
+                return Performed(effect, "later")
+            if held.kind == "other" or not same_bytes(held.content, effect.replaces):
+                return Performed(effect, "failed")
+            with ExitStack() as stack:
                 fresh = self.stage_target(stack, effect.target, effect.content)
-            except OSError as fault:
-                return Performed(effect, "later", from_oserror(fault, f"replacing {effect.target}"), displaced)
-            outcome = self.perform(effect, os.path.normpath(os.path.join(self.objects.folder, fresh)))
-            return replace(outcome, displaced=outcome.displaced or displaced)
+                return self.perform(effect, self._absolute(fresh))
+        except (OSError, DraftfsError) as fault:
+            return Performed(effect, "later", _told(fault, f"replacing {effect.target}"))
 
     def aftermath(self, transaction: Transaction, performed: tuple[Performed, ...]) -> None:
         for each in performed:
@@ -188,15 +217,17 @@ class Tree:
                 self._keep(transaction, target, each.displaced, each.effect.replaces, self.highest_number(target))
 
     def _place(self, effect: PlaceDraft, staged: str | None) -> Performed:
-        delete = effect.content is None
-        name = str(layout.DraftName(effect.target, effect.number, effect.author, delete))
+        name = _draft_file(effect)
         final = self.path(name)
+        ready = self._ready.pop((effect.target, effect.number), None)
         with ExitStack() as stack:
             if staged is None:
                 if self.shows(name):
+                    fs.sync_folder(os.path.dirname(final))  # whoever made it may not have come to that yet
                     return Performed(effect, "done")
-                relative = self.stage_draft(stack, effect.target, effect.content)
-                staged = os.path.normpath(os.path.join(self.objects.folder, relative))
+                self.require_writable(effect.target)
+                staged = self._absolute(ready or self.stage_draft(stack, effect.target, effect.content))
+            self._require_straight(effect.target)
             fs.make_folder(os.path.dirname(final))
             try:
                 fs.link(staged, final)
@@ -210,83 +241,87 @@ class Tree:
     def _install(self, effect: InstallTarget, staged: str | None) -> Performed:
         assert staged is not None, "an install is always prepared"
         final = self.path(effect.target)
+        self._require_straight(effect.target)
         fs.make_folder(os.path.dirname(final))
-        aside: str | None = staged
-        if effect.content is None:
-            with suppress(FileNotFoundError):
-                fs.rename(final, staged)
-        elif effect.replaces is None and _link_free(staged, final):
-            aside = None
-        else:
-            aside = _swap(staged, final)
-        displaced = self._displaced(effect, aside) if aside is not None else None
+        seen, now = self._seen.pop(effect.target, None), stamp(final)
+        aside = _take_away(final, staged) if effect.content is None else _swap_in(staged, final)
+        displaced: Content | None = None
+        if aside is not None:
+            try:
+                displaced = self._displaced(effect, aside, seen if seen == now else None)
+            except (OSError, Refused) as fault:
+                displaced = self._put_back(effect, aside)
+                return Performed(effect, "failed", _told(fault, f"replacing {effect.target}"), displaced)
         fs.sync_folder(os.path.dirname(final))
         for leftover in {staged, aside or staged}:
-            fs.unlink(leftover)
+            if displaced is None or not (leftover == staged or self._in_store(leftover)):  # else recorded first
+                fs.unlink(leftover)
         return Performed(effect, "done", displaced=displaced)
 
-    def _displaced(self, effect: InstallTarget, aside: str) -> Content | None:
-        """What came out of the target's place, if it is not what the promotion saw there: an editor wrote in between."""
-        try:
-            facts = os.stat(aside, follow_symlinks=False)
-        except FileNotFoundError:
-            return None  # the target was deleted in between
-        if self._seen.pop(effect.target, None) == (facts.st_ino, facts.st_size, facts.st_mtime_ns):
+    def _displaced(self, effect: InstallTarget, aside: str, untouched: Stamp | None) -> Content | None:
+        """What came out of the target's place, kept, if it is not what the promotion saw there: an editor wrote in
+        between. Raises Refused `not_a_file` for what is no regular file, OSError where it cannot be kept."""
+        wait_for_writers(aside)
+        now = stamp(aside)
+        if untouched is not None and now is not None and untouched.same_bytes(now):
             return None
         sighting, _ = look(aside)
-        if sighting.content is None or _same_bytes(sighting.content, effect.replaces):
+        if sighting.kind == "other":
+            raise Refused("not_a_file", f"{effect.target} cannot be replaced: {sighting.detail}", target=effect.target)
+        return self._unseen(aside, sighting, (effect.replaces,))
+
+    def _put_back(self, effect: InstallTarget, aside: str) -> Content | None:
+        """Give what was swapped out its place again; returns what stood there meanwhile, kept, if nobody had seen it."""
+        final = self.path(effect.target)
+        if look(final)[0].kind == "other":  # somebody put another folder or link there: both must stay
+            fs.rename(aside, f"{final}.put-aside-{secrets.token_hex(4)}")
             return None
-        return self._kept(aside, sighting.content)
+        try:
+            fs.exchange(aside, final)
+        except OSError as fault:
+            if fault.errno not in _CANNOT_SWAP:
+                raise
+            fs.rename(aside, final)
+            return None
+        meanwhile = self._unseen(aside, look(aside)[0], (effect.content, effect.replaces))
+        fs.unlink(aside)
+        return meanwhile
 
     def _left_over(self, effect: InstallTarget, staged: str | None) -> Content | None:
-        """What an interrupted install left at `staged`: unseen bytes are kept, everything else is removed."""
-        if staged is None:
-            return None
-        sighting, _ = look(staged)
-        known = (effect.content, effect.replaces)
-        displaced = None
-        if sighting.content is not None and not any(_same_bytes(sighting.content, each) for each in known):
-            displaced = self._kept(staged, sighting.content)
-        fs.unlink(staged)
+        """What an interrupted install left at `staged`: unseen bytes are kept (and stay there, too, until that has been
+        recorded), a folder or link gets its place again, everything else is removed."""
+        displaced: Content | None = None
+        for path in () if staged is None else (staged, f"{staged}{_OLD}"):
+            sighting, _ = look(path)
+            if sighting.kind == "other":
+                displaced = self._put_back(effect, path) or displaced
+            elif sighting.kind == "file":
+                unseen = self._unseen(path, sighting, (effect.content, effect.replaces))
+                displaced = unseen or displaced
+                if unseen is None:
+                    fs.unlink(path)
         return displaced
 
-    def _kept(self, path: str, content: Content) -> Content:
+    def _unseen(self, path: str, sighting: Sighting, known: tuple[Content | None, ...]) -> Content | None:
+        """The file's content, kept as an object, unless it is one of those `known`."""
+        if sighting.content is None or any(same_bytes(sighting.content, each) for each in known):
+            return None
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            return self.objects.add(descriptor, content.mode)
+            return self.objects.add(descriptor, sighting.content.mode)
         finally:
             os.close(descriptor)
 
+    def _require_straight(self, target: str) -> None:
+        linked = self._linked_parent(target)
+        if linked is not None:
+            raise Refused("not_a_file", f"{target} cannot be written: {linked} is a symlink", target=target)
 
-def look(path: str) -> tuple[Sighting, tuple[int, int, int] | None]:
-    """What stands at `path`, without following a link, and (inode, size, mtime in ns) of a regular file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return Sighting("absent", None), None
-    except NotADirectoryError:
-        return Sighting("other", None, "one of its parents is a file"), None
-    except OSError as fault:
-        if fault.errno == errno.ELOOP:
-            return Sighting("other", None, f"it is a symlink to {os.readlink(path)}"), None
-        if fault.errno == errno.ENXIO:
-            return Sighting("other", None, "it is a special file"), None
-        raise from_oserror(fault, "reading") from fault
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            what = "a folder" if stat.S_ISDIR(facts.st_mode) else "a special file"
-            return Sighting("other", None, f"it is {what}"), None
-        digest, size = digest_of(descriptor)
-        content = Content(digest, size, git_mode(facts.st_mode))
-        return Sighting("file", content), (facts.st_ino, facts.st_size, facts.st_mtime_ns)
-    finally:
-        os.close(descriptor)
+    def _in_store(self, staged: str) -> bool:
+        return os.path.dirname(staged) == f"{self.objects.folder}/{layout.STAGING}"
 
-
-def git_mode(mode: int) -> str:
-    """A file's mode as git keeps it: executable for its owner, or not."""
-    return "100755" if mode & stat.S_IXUSR else "100644"
+    def _absolute(self, staged: str) -> str:
+        return os.path.normpath(os.path.join(self.objects.folder, staged))
 
 
 def _with_executable(mode: int, *, executable: bool) -> int:
@@ -296,35 +331,43 @@ def _with_executable(mode: int, *, executable: bool) -> int:
     return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
-def _same_bytes(a: Content | None, b: Content | None) -> bool:
-    return a is b if a is None or b is None else a.sha256 == b.sha256
-
-
-def _link_free(staged: str, final: str) -> bool:
-    try:
-        fs.link(staged, final)
-    except FileExistsError:
-        return False
-    return True
-
-
-def _swap(staged: str, final: str) -> str:
-    """Put `staged` in `final`'s place; returns where what stood there is now.
+def _swap_in(staged: str, final: str) -> str | None:
+    """Put `staged` in `final`'s place; returns where what stood there is now, None when nothing did.
 
     Where two names cannot be exchanged in one step, what stands there gets a second name first.
     """
-    try:
-        fs.exchange(staged, final)
-    except OSError as fault:
-        if fault.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOENT):
-            raise
-    else:
+    while True:
+        with suppress(FileExistsError):
+            fs.link(staged, final)
+            return None
+        try:
+            fs.exchange(staged, final)
+        except OSError as fault:
+            if fault.errno not in _CANNOT_SWAP:
+                raise
+            if fault.errno == errno.ENOENT:
+                continue  # it has gone this very moment
+            aside = f"{staged}{_OLD}"
+            fs.link(final, aside)
+            fs.rename(staged, final)
+            return aside
         return staged
-    aside = f"{staged}-old"
-    with suppress(FileNotFoundError):
-        fs.link(final, aside)
-    fs.rename(staged, final)
+
+
+def _take_away(final: str, aside: str) -> str | None:
+    try:
+        fs.rename(final, aside)
+    except FileNotFoundError:
+        return None
     return aside
+
+
+def _draft_file(effect: PlaceDraft) -> str:
+    return str(layout.DraftName(effect.target, effect.number, effect.author, effect.content is None))
+
+
+def _told(fault: OSError | DraftfsError, doing: str) -> DraftfsError:
+    return from_oserror(fault, doing) if isinstance(fault, OSError) else fault
 
 
 def _existing(folder: str) -> str:

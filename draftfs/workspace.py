@@ -5,22 +5,24 @@ a draft, what stands in a target's place.
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from draftfs import layout
 from draftfs.engine import fs
 from draftfs.engine.objects import Objects
 from draftfs.errors import BadRequest, DraftfsError, Refused, from_oserror
-from draftfs.records import Actor, Base, Choice, Content, Draft, Lease
+from draftfs.records import HAND_EDIT, Actor, Base, Choice, Content, Draft, Lease
 from draftfs.repo import Head, Repo, TreeEntry
 from draftfs.rules.claims import Start
 from draftfs.rules.promotion import Observed
-from draftfs.tree import Sighting, Tree, git_mode, look
+from draftfs.sighting import Sighting, git_mode, look
+from draftfs.tree import Tree
 
 NAME_BYTES: Final = 255
 
@@ -49,7 +51,7 @@ class Workspace:
             if actor.is_agent:
                 return Start(paths, (), refusal=_claim_in_root(actor))
             return Start(paths, tuple(self._root_base(path) for path in paths), worktree=worktree)
-        common = self._merge_base()
+        common = functools.cache(self._merge_base)  # three processes of git that most claims need not wait for
         bases: list[Base] = []
         newer: list[str] = []
         dirty: list[str] = []
@@ -58,16 +60,22 @@ class Workspace:
         refusal = None if adopt or not dirty else _dirty(dirty)
         return Start(paths, tuple(bases), tuple(newer), worktree, refusal)
 
-    def _judge(self, path: str, common: str | None, bases: list[Base], newer: list[str], dirty: list[str]) -> None:
+    def _judge(
+        self, path: str, common: Callable[[], str | None], bases: list[Base], newer: list[str], dirty: list[str]
+    ) -> None:
         """The base of one reserved path: the root's bytes if this worktree holds the same, else the merge base's."""
-        entry = self.repo.entry(common, path) if common else None
         here = f"{self.repo.top}/{path}"
-        if os.path.isdir(here) or os.path.isdir(self.tree.path(path)) or (entry and entry.mode == "040000"):
-            self._judge_folder(path, common, bases, newer, dirty)
+        if os.path.isdir(here) or os.path.isdir(self.tree.path(path)):
+            self._judge_folder(path, common(), bases, newer, dirty)
             return
         mine, people = look(here)[0], self.tree.observe(path)
         if self._same(path, mine, people):
             bases.append(Base(path, self._kept_in_root(path, people)))
+            return
+        shared = common()
+        entry = self.repo.entry(shared, path) if shared else None
+        if entry is not None and entry.mode == "040000":
+            self._judge_folder(path, shared, bases, newer, dirty)
             return
         if not self._same_as_commit(path, mine, entry):
             dirty.append(path)
@@ -100,7 +108,9 @@ class Workspace:
 
     def _merge_base(self) -> str | None:
         mine, theirs = self.repo.head().commit, self.head().commit
-        return self.repo.merge_base(mine, theirs) if mine and theirs else None
+        if mine is None or theirs is None or mine == theirs:
+            return mine and theirs
+        return self.repo.merge_base(mine, theirs)
 
     def _same(self, path: str, mine: Sighting, people: Sighting) -> bool:
         """The same bytes, or the same clean form for git, with the same executable bit."""
@@ -148,15 +158,17 @@ class Workspace:
 
     # ── drafts ──
 
-    def drafted(self, target: str, source: str | int | None) -> Content:
-        """The bytes that are to become a draft of `target`, kept as an object.
+    def drafted(self, target: str, source: str | int | None, *, delete: bool) -> Content | None:
+        """The bytes that are to become a draft of `target`, kept as an object; None with `delete`.
 
         From the caller's checkout; or from a file (a path relative to the caller's folder), or an open descriptor. Raises
-        BadRequest `bad_file` for everything that is not a regular file.
+        BadRequest `bad_file` for everything that is not a regular file, and where the target is none.
         """
+        here = self._regular_mode(target)
+        if delete:
+            return None
         if isinstance(source, int):
-            here = look(f"{self.repo.top}/{target}")[0].content
-            return self.objects.add(source, here.mode if here is not None else "100644")
+            return self.objects.add(source, here or "100644")
         name = source or target
         path = os.path.join(self.repo.cwd, source) if source is not None else f"{self.repo.top}/{target}"
         descriptor = _open_regular(path, name, target)
@@ -165,9 +177,24 @@ class Workspace:
         finally:
             os.close(descriptor)
 
+    def _regular_mode(self, target: str) -> str | None:
+        """The mode of the target in the caller's checkout, None where there is no file."""
+        path = f"{self.repo.top}/{target}"
+        try:
+            mode = os.stat(path, follow_symlinks=False).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISREG(mode):
+            return git_mode(mode)
+        what = f"a symlink to {os.readlink(path)}" if stat.S_ISLNK(mode) else "not a regular file"
+        hint = "claim and draft the file it points to" if stat.S_ISLNK(mode) else "name a file, not a folder"
+        raise BadRequest("bad_file", f"{target} is {what}: only regular files are drafted", hint=hint, path=target)
+
     def require_short_name(self, target: str, author: str) -> None:
-        """Raise BadRequest `bad_path` where a draft of `target` by `author` has too long a file name."""
-        name = str(layout.DraftName(os.path.basename(target), 10**6, author, True))
+        """Raise BadRequest `bad_path` where a draft of `target` by `author`, or a hand edit kept as one, has too long a
+        file name."""
+        longest = max(author, HAND_EDIT, key=len)
+        name = str(layout.DraftName(os.path.basename(target), 10**6, longest, True))
         length = len(os.fsencode(name))
         if length > NAME_BYTES:
             raise BadRequest(
@@ -179,15 +206,19 @@ class Workspace:
 
     # ── promotion ──
 
-    def observe(self, target: str, known: Sequence[Content | None], head: Head) -> Observed:
-        """What stands in the target's place, and which of the `known` contents it is the same as (§5, Same bytes)."""
-        seen = self.tree.observe(target)
+    def observe(self, target: str, known: Sequence[Content | None], head: Head, *, keep: bool) -> Observed:
+        """What stands in the target's place, and which of the `known` contents it is the same as (§5, Same bytes).
+
+        With `keep` its bytes become an object, to be had back whatever becomes of the file (G6).
+        """
+        seen = self._kept_sighting(target) if keep else self.tree.observe(target)
         alike = set[str]()
         if seen.content is not None:
             alike.add(seen.content.sha256)
             others = {each.sha256: each for each in known if each is not None and self.objects.has(each)}
             if seen.content.sha256 not in others:
-                alike |= self._same_clean_form(target, list(others))
+                kept = self.objects.path(seen.content.sha256)
+                alike |= self._same_clean_form(target, kept if keep else self.tree.path(target), list(others))
         entry = self.repo.entry(head.commit, target) if head.commit else None
         return Observed(
             kind=seen.kind,
@@ -198,19 +229,25 @@ class Workspace:
             head=head.commit,
             head_blob=entry.oid if entry else None,
             detail=seen.detail,
+            names=seen.names,
         )
 
-    def _same_clean_form(self, target: str, digests: list[str]) -> set[str]:
-        mine = self.repo.clean_blob(target, self.tree.path(target), self.tree.top)
+    def _same_clean_form(self, target: str, file: str, digests: list[str]) -> set[str]:
+        mine = self.repo.clean_blob(target, file, self.tree.top)
         return {
             each for each in digests if self.repo.clean_blob(target, self.objects.path(each), self.tree.top) == mine
         }
 
-    def keep_current(self, target: str) -> None:
-        """Keep what the target holds as an object, whatever becomes of it (G6)."""
-        seen = self.tree.observe(target)
-        if seen.content is not None and not self.objects.has(seen.content):
-            self._add(self.tree.path(target), seen.content.mode)
+    def _kept_sighting(self, target: str) -> Sighting:
+        while True:
+            seen = self.tree.observe(target)
+            if seen.content is None or self.objects.has(seen.content):
+                return seen
+            try:
+                return replace(seen, content=self._add(self.tree.path(target), seen.content.mode))
+            except OSError as fault:
+                if fault.errno not in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
+                    raise  # else it was replaced this very moment
 
     def blob(self, draft: Draft) -> str | None:
         """Git's clean form of a draft's bytes, by the root's attributes."""
@@ -278,13 +315,15 @@ def _open_regular(path: str, name: str, target: str) -> int:
 
 def ensure_lines(path: str, lines: Sequence[str]) -> None:
     """Append those of `lines` that the text file at `path` does not have yet; make it where it is missing."""
+    path, sharing = os.path.realpath(path), fs.UNSHARED
     try:
         with open(path, "rb") as file:
-            old = file.read()
+            old, facts = file.read(), os.fstat(file.fileno())
+        sharing = fs.Sharing(stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid) if os.geteuid() == 0 else None)
     except FileNotFoundError:
         old = b""
         fs.make_folder(os.path.dirname(path))
     missing = [line.encode() for line in lines if line.encode() not in old.splitlines()]
     if missing:
         glue = b"" if not old or old.endswith(b"\n") else b"\n"
-        fs.replace_file(path, old + glue + b"".join(line + b"\n" for line in missing))
+        fs.replace_file(path, old + glue + b"".join(line + b"\n" for line in missing), sharing=sharing)

@@ -58,7 +58,8 @@ class Worktree:
         return self._text("holder")
 
     def remember_holder(self, name: str) -> None:
-        self._note("holder", name)
+        if self.holder() != name:
+            self._note("holder", name)
 
     def kept(self) -> tuple[Kept, ...]:
         """The newest token of each job, oldest epoch first."""
@@ -235,8 +236,9 @@ def _write_whole(path: str, data: bytes, mode: int, *, once: bool = False, lock:
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{os.urandom(8).hex()}.new")
     with _disk():
-        fs.make_folder(folder, 0o700)
-        descriptor = fs.create(temporary, mode)
+        owner = fs.owner_of(folder)
+        fs.make_folder(folder, 0o700, sharing=owner)
+        descriptor = fs.create(temporary, mode, sharing=owner)
         try:
             fs.set_mode(descriptor, mode, temporary)
             if lock:
@@ -260,7 +262,6 @@ def _write_whole(path: str, data: bytes, mode: int, *, once: bool = False, lock:
 
 
 def _remove(path: str) -> None:
-    """Remove the file, durably; already gone is fine."""
+    """Remove the file; already gone is fine. What a power cut brings back is a dead token or an answered request."""
     with _disk():
         fs.unlink(path)
-        fs.sync_folder(os.path.dirname(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import Any, Final
 
@@ -62,6 +61,8 @@ class Group(click.Group):
         name = args[0]
         found = self.get_command(ctx, name)
         if found is None:
+            import difflib
+
             near = difflib.get_close_matches(name[:40], self._members, n=1)
             said = f"; did you mean {ctx.command_path} {near[0]}?" if near else ""
             raise click.UsageError(f"{ctx.command_path} has no command {name!r}{said}", ctx)

@@ -7,8 +7,6 @@ command run again after a crash, or with nobody listening, gets that answer inst
 from __future__ import annotations
 
 import json
-import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,7 +23,7 @@ from draftfs.cli._streams import Streams
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, from_oserror
 
 SCHEMA: Final = 1
-INTERRUPTED: Final = 128 + signal.SIGINT
+INTERRUPTED: Final = 128 + 2  # as a shell reports SIGINT
 UNREAD: Final = 8
 _OPEN_ENDED: Final = frozenset({"unknown", "busy", "timeout", "internal", "interrupted"})
 
@@ -193,6 +191,8 @@ def _usage(fault: click.UsageError, argv: Sequence[str]) -> BadRequest:
         near = f"; did you mean {fault.possibilities[0]}?" if fault.possibilities else ""
         message = f"{path} has no option {fault.option_name}{near}"
         if isinstance(command, Command) and command.takes_paths():
+            import shlex
+
             typed = _as_typed(fault.option_name, _before_separator(argv))
             hint = f"for a name that begins with a dash: {path} -- {shlex.quote(typed)}"
     return BadRequest("usage", message, hint=hint)

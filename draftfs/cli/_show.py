@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -126,4 +125,6 @@ def _padded(cell: str, width: int, paint: Paint, *, flush: bool) -> str:
 
 
 def terminal_width() -> int:
+    import shutil  # it brings compression along, and most output goes into pipes
+
     return shutil.get_terminal_size().columns

@@ -10,8 +10,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 observer: Callable[[str, str], None] | None = None
@@ -25,7 +28,67 @@ def _announce(call: str, path: str) -> None:
         observer(call, path)
 
 
-def make_folder(path: str, mode: int = 0o777, *, sync: bool = True) -> None:
+# ── who else may use what is made ──
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Whom a new file of a store belongs to, whatever umask and user id say here: `bits` are permissions that a folder
+    has at least (a file those that fit it), `owner` is set for a store of somebody else that root works on (C37)."""
+
+    bits: int = 0
+    owner: tuple[int, int] | None = None
+
+
+UNSHARED: Final = Sharing()
+
+
+def sharing_of(folder: str) -> Sharing:
+    """What is made in `folder` is as open as that itself where it was opened up for its group; never to all the world."""
+    mode = os.stat(folder).st_mode
+    bits = mode & 0o2775 if mode & (stat.S_IWGRP | stat.S_ISGID) else 0
+    return Sharing(bits, owner_of(folder).owner)
+
+
+def owner_of(folder: str) -> Sharing:
+    """What root makes in somebody's folder (or in one that is still to be made there) is theirs; open to nobody else."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    facts = os.stat(folder)
+    foreign = os.geteuid() == 0 and facts.st_uid != 0
+    return Sharing(0, (facts.st_uid, facts.st_gid) if foreign else None)
+
+
+def open_up(path: str, sharing: Sharing) -> None:
+    """Give `sharing` to the file or folder at `path`, as far as this process may."""
+    if sharing == UNSHARED:
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        _open_up(descriptor, sharing, path)
+    finally:
+        os.close(descriptor)
+
+
+def _open_up(descriptor: int, sharing: Sharing, path: str) -> None:
+    if sharing == UNSHARED:
+        return
+    facts = os.fstat(descriptor)
+    if sharing.owner is not None and (facts.st_uid, facts.st_gid) != sharing.owner:
+        set_owner(descriptor, *sharing.owner, path)
+    bits = sharing.bits
+    if not stat.S_ISDIR(facts.st_mode):
+        bits &= 0o666 if facts.st_mode & stat.S_IWUSR else 0o444
+    mode = stat.S_IMODE(facts.st_mode)
+    if mode | bits != mode:
+        with suppress(PermissionError):  # somebody else's, who has opened it up already or means it so
+            set_mode(descriptor, mode | bits, path)
+
+
+# ── files and folders ──
+
+
+def make_folder(path: str, mode: int = 0o777, *, sync: bool = True, sharing: Sharing = UNSHARED) -> None:
     """Make `path` and its missing parents, with `sync` each name durable. Already there is fine."""
     try:
         _announce("mkdir", path)
@@ -35,23 +98,33 @@ def make_folder(path: str, mode: int = 0o777, *, sync: bool = True) -> None:
             raise
         return
     except FileNotFoundError:
-        make_folder(os.path.dirname(path), mode, sync=sync)
-        make_folder(path, mode, sync=sync)
+        make_folder(os.path.dirname(path), mode, sync=sync, sharing=sharing)
+        make_folder(path, mode, sync=sync, sharing=sharing)
         return
+    open_up(path, sharing)
     if sync:
         sync_folder(os.path.dirname(path))
 
 
-def create(path: str, mode: int = 0o666) -> int:
+def create(path: str, mode: int = 0o666, *, sharing: Sharing = UNSHARED) -> int:
     """Open a new file for writing; FileExistsError when the name is taken. Returns the descriptor."""
     _announce("create", path)
-    return os.open(path, _NEW | os.O_EXCL, mode)
+    return _shared(os.open(path, _NEW | os.O_EXCL, mode), sharing, path)
 
 
-def open_lasting(path: str, mode: int = 0o666) -> int:
+def open_lasting(path: str, mode: int = 0o666, *, sharing: Sharing = UNSHARED) -> int:
     """Open a file that is made once and lives on (the lock), for reading and writing, making it where it is missing."""
     _announce("open", path)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+    return _shared(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode), sharing, path)
+
+
+def _shared(descriptor: int, sharing: Sharing, path: str) -> int:
+    try:
+        _open_up(descriptor, sharing, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def write(descriptor: int, data: bytes, path: str) -> None:
@@ -83,10 +156,10 @@ def append_whole(descriptor: int, data: bytes, end: int, path: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
-def write_file(path: str, data: bytes, mode: int = 0o666, *, sync: bool = False) -> None:
-    """Make or overwrite `path` in place: for files that nobody reads yet. With `sync` its bytes are durable."""
-    _announce("create", path)
-    descriptor = os.open(path, _NEW | os.O_TRUNC, mode)
+def write_file(path: str, data: bytes, *, sync: bool = False, sharing: Sharing = UNSHARED) -> None:
+    """Make a new file; FileExistsError when the name is taken. With `sync` its bytes are durable. What a failure leaves
+    behind is for the caller to remove."""
+    descriptor = create(path, sharing=sharing)
     try:
         write(descriptor, data, path)
         if sync:
@@ -95,11 +168,16 @@ def write_file(path: str, data: bytes, mode: int = 0o666, *, sync: bool = False)
         os.close(descriptor)
 
 
-def replace_file(path: str, data: bytes, mode: int = 0o666) -> None:
-    """Replace `path` whole and durably: a reader, or a power cut, finds the old bytes or the new."""
+def replace_file(path: str, data: bytes, *, sharing: Sharing = UNSHARED) -> None:
+    """Replace `path` whole and durably: a reader, or a power cut, finds the old bytes or the new. One at a time."""
     temporary = f"{path}.new"
-    write_file(temporary, data, mode, sync=True)
-    rename(temporary, path)
+    unlink(temporary)  # of somebody who died half-way
+    try:
+        write_file(temporary, data, sync=True, sharing=sharing)
+        rename(temporary, path)
+    except OSError:
+        unlink(temporary)
+        raise
     sync_folder(os.path.dirname(path))
 
 
@@ -143,9 +221,30 @@ def sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
+def sync_everything(path: str) -> None:
+    """Make all that was ever written durable: where nobody knows any more what it was."""
+    _announce("sync", path)
+    os.sync()
+
+
 def rename(source: str, destination: str) -> None:
     _announce("rename", destination)
     os.rename(source, destination)
+
+
+def one_mount(folder: str, other: str) -> bool:
+    """Whether a file could be renamed from one folder to the other. Changes nothing.
+
+    Two bind mounts of one file system have one device number, and refuse it all the same.
+    """
+    if os.stat(folder).st_dev != os.stat(other).st_dev:
+        return False
+    nobody = os.urandom(16).hex()
+    try:
+        os.rename(f"{folder}/{nobody}", f"{other}/{nobody}")  # Linux compares the mounts before it misses the file
+    except OSError as fault:
+        return fault.errno != errno.EXDEV
+    return True
 
 
 def link(source: str, destination: str) -> None:

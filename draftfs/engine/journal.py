@@ -135,3 +135,21 @@ def _fault(data: bytes) -> str:
     if not data:
         return "missing, the file is empty"
     return "filled with NUL bytes" if not data.strip(b"\0") else "cut short or altered"
+
+
+# ── what can be saved of a damaged one ──
+
+
+def head_of(data: bytes) -> Payload | None:
+    """The head, if it is whole."""
+    return _frame_at(data, 0, "", None)[0]
+
+
+def whole_records(data: bytes, salt: str) -> list[tuple[int, Payload]]:
+    """Every record that is whole, whatever lies between, by its sequence number."""
+    found: dict[int, Payload] = {}
+    for each in _FRAME.finditer(data):
+        payload, _ = _frame_at(data, each.start(), salt, None)
+        if payload is not None and "base" not in payload:
+            found[int(each[2], 16)] = payload
+    return sorted(found.items())

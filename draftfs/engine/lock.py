@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from draftfs.engine import fs
-from draftfs.errors import Busy
+from draftfs.errors import Busy, EnvironmentFault
 
 
 class _Held:
@@ -54,7 +54,7 @@ def exclusive(path: str, wait: float) -> Iterator[int]:
 
 def _take(path: str, wait: float) -> _Held:
     while True:
-        held = _Held(fs.open_lasting(path))
+        held = _Held(fs.open_lasting(path, sharing=fs.sharing_of(os.path.dirname(path))))
         try:
             if not _locked_now(held.descriptor):
                 _wait_in_queue(path, held, wait)
@@ -73,6 +73,8 @@ def _locked_now(descriptor: int) -> bool:
         portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
     except portalocker.AlreadyLocked:
         return False
+    except portalocker.LockException as fault:
+        raise EnvironmentFault("filesystem", f"this file system grants no lock: {fault}") from fault
     return True
 
 
@@ -90,7 +92,7 @@ def _wait_in_queue(path: str, held: _Held, wait: float) -> None:
     def wait_for_it() -> None:
         try:
             portalocker.lock(waiting.descriptor, portalocker.LockFlags.EXCLUSIVE)
-        except (portalocker.LockException, OSError):
+        except (portalocker.LockException, OSError, ValueError):
             return  # the descriptor was closed under us, in a forked child or at exit
         with guard:
             if given_up.is_set():
@@ -106,10 +108,10 @@ def _wait_in_queue(path: str, held: _Held, wait: float) -> None:
         raise
     finally:
         with guard:
-            if not granted.is_set():
+            if granted.is_set():
+                done = True  # at the last moment
+            else:
                 given_up.set()
-            elif not done:
-                done = True
     if not done:
         raise Busy(
             "busy",

@@ -29,6 +29,7 @@ class Objects:
 
     def __init__(self, folder: str, progress: Progress | None = None) -> None:
         self.folder, self._progress = folder, progress
+        self.sharing = fs.sharing_of(folder)
 
     def path(self, sha256: str) -> str:
         return f"{self.folder}/{layout.object_file(sha256)}"
@@ -50,13 +51,15 @@ class Objects:
     def add(self, source: int, mode: str) -> Content:
         """Read descriptor `source` to its end and keep what came, durably. Raises OSError."""
         with ExitStack() as stack:
-            staged, descriptor = self.stage(stack, f"{self.folder}/{layout.STAGING}", 0o444)
+            staged, descriptor = self.stage(stack, f"{self.folder}/{layout.STAGING}", 0o444, sharing=self.sharing)
             digest, size = self.copy(source, descriptor, staged)
             content = Content(digest, size, mode)
-            if not self.has(content):
-                final = self.path(digest)
+            final = self.path(digest)
+            if self.has(content):
+                fs.sync_folder(os.path.dirname(final))  # whoever put it there may not have come to that yet
+            else:
                 fs.sync_data(descriptor, staged)
-                fs.make_folder(os.path.dirname(final))
+                fs.make_folder(os.path.dirname(final), sharing=self.sharing)
                 self._install(staged, final)
             return content
 
@@ -67,14 +70,16 @@ class Objects:
             fs.rename(staged, final)  # what stood there was cut short, or came this very moment: ours is whole
         fs.sync_folder(os.path.dirname(final))
 
-    def stage(self, stack: ExitStack, folder: str, mode: int, prefix: str = "") -> tuple[str, int]:
+    def stage(
+        self, stack: ExitStack, folder: str, mode: int, prefix: str = "", *, sharing: fs.Sharing = fs.UNSHARED
+    ) -> tuple[str, int]:
         """A new file in `folder`, locked for the life of `stack`; returns its path and descriptor.
 
         It is removed with the stack, unless another file has taken its name by then (see Tree: what an install displaced).
         """
         while True:
             path = f"{folder}/{prefix}{secrets.token_hex(8)}"
-            descriptor = fs.create(path, mode)
+            descriptor = fs.create(path, mode, sharing=sharing)
             if lock.hold(descriptor) and os.fstat(descriptor).st_nlink:
                 stack.callback(os.close, descriptor)
                 stack.callback(_remove_own, path, os.fstat(descriptor).st_ino)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -18,16 +20,20 @@ from draftfs.layout import Folder, Key
 from draftfs.records import Counters, Effect, Event, StoreInfo
 
 R = TypeVar("R")
-Signature = tuple[int, int, int, int]
-Cache = dict[str, tuple[Signature, Any]]
+Cache = dict[str, tuple[bytes, Any]]
 
 SEGMENT_BYTES: Final = 1 << 20
+_READ: Final = (
+    os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+)  # a pipe in a record's place must not hold us up
+_CACHED: Final = 4096
 
 
 class FileView:
-    """Reads record files. `cache` keeps what was decoded, by file signature: a replaced or edited file is read anew.
+    """Reads record files. `cache` keeps what their bytes were decoded to; the bytes are read each time, since a file that
+    was replaced twice within one tick of the clock may have its inode, size and times again.
 
-    `overlay` holds the bytes of records that are committed but not yet in their own files.
+    `overlay` holds the bytes of files that are committed but not yet there.
     """
 
     def __init__(self, folder: str, now: Instant, cache: Cache, overlay: dict[str, bytes | None] | None = None) -> None:
@@ -52,29 +58,63 @@ class FileView:
     def get(self, key: Key[R]) -> R | None:
         if key.name in self._overlay:
             data = self._overlay[key.name]
-            return None if data is None else yamlfile.decode(key.kind, data, key.name)
+            return None if data is None else self._decoded(key, data)
         try:
-            descriptor = os.open(os.path.join(self.folder, key.name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = os.open(os.path.join(self.folder, key.name), _READ)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as fault:
+            if fault.errno == errno.ELOOP:
+                raise Damaged("damaged", f"{key.name} is a symlink, not a record", file=key.name) from fault
             raise from_oserror(fault, "reading a record") from fault
         try:
             facts = os.fstat(descriptor)
-            signature = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-            known = self._cache.get(key.name)
-            if known is not None and known[0] == signature:
-                found: R = known[1]
-                return found
+            if not stat.S_ISREG(facts.st_mode):
+                raise Damaged("damaged", f"{key.name} is not a regular file", file=key.name)
             data = os.read(descriptor, min(facts.st_size, LIMIT) + 1)
         finally:
             os.close(descriptor)
-        record = yamlfile.decode(key.kind, data, key.name)
-        self._cache[key.name] = signature, record
+        known = self._cache.get(key.name)
+        if known is not None and known[0] == data:
+            found: R = known[1]
+            return found
+        record = self._decoded(key, data)
+        if len(self._cache) >= _CACHED:
+            self._cache.clear()
+        self._cache[key.name] = data, record
         return record
 
+    def transaction(self) -> FileTransaction:
+        """A transaction that starts from this very look."""
+        return FileTransaction(self.folder, self.now, self._cache, self._overlay)
+
+    def _decoded(self, key: Key[R], data: bytes) -> R:
+        """A record is only itself under its own name: a copy of job 1 named `0009.yaml` is not job 9, nor job 1."""
+        record = yamlfile.decode(key.kind, data, key.name)
+        home = layout.home(record, lambda path: self.store.fold.key(path))  # noqa: PLW0108 - store.yaml itself comes first
+        if home is not None and home != key.name:
+            raise Damaged(
+                "damaged", f"{key.name} holds what belongs into {home}", file=key.name, cause="misplaced", home=home
+            )
+        return record
+
+    def raw(self, name: str) -> bytes | None:
+        """The bytes of a record's file as they are, at most one more than a record may have; None where there is none."""
+        if name in self._overlay:
+            return self._overlay[name]
+        try:
+            descriptor = os.open(os.path.join(self.folder, name), _READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            return b""  # whatever it is, it is no record
+        try:
+            return os.read(descriptor, LIMIT + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        finally:
+            os.close(descriptor)
+
     def under(self, folder: Folder[R]) -> Iterator[Key[R]]:
-        names = set(self._listed(folder))
+        names = {name for name in self._listed(folder) if not layout.is_stray(name)}
         for name, data in self._overlay.items():
             if _belongs(name, folder):
                 (names.discard if data is None else names.add)(name)
@@ -85,37 +125,45 @@ class FileView:
         """The folders in a folder of the store, sorted."""
         return sorted(f"{folder}/{name}" for name in self._names(folder))
 
-    def feed_end(self) -> tuple[int, int, int]:
-        """Where the feed's files end, by themselves: first position of the last segment, its size, last position."""
-        firsts = sorted(int(name.partition(".")[0]) for name in self._names(layout.FEED) if name.endswith(".jsonl"))
-        if not firsts:
-            return 1, 0, 0
-        with open(os.path.join(self.folder, layout.segment(firsts[-1])), "rb") as file:
-            whole = file.read().rpartition(b"\n")[0]
-        lines = whole.count(b"\n") + 1 if whole else 0
-        return firsts[-1], len(whole) + 1 if whole else 0, firsts[-1] + lines - 1
+    def segments(self) -> list[int]:
+        """The first position of each of the feed's segments, in order."""
+        laid_over = [name.rpartition("/")[2] for name in self._overlay if name.startswith(f"{layout.FEED}/")]
+        names = {*self._names(layout.FEED), *laid_over}
+        return sorted(first for first in map(layout.first_of, names) if first is not None)
 
     def events(self, after: int, limit: int) -> tuple[Event, ...]:
         counters = self.counters
         wanted = range(after + 1, min(after + limit, counters.position) + 1)
-        firsts = sorted(int(name.partition(".")[0]) for name in self._names(layout.FEED) if name.endswith(".jsonl"))
+        firsts = [first for first in self.segments() if first <= counters.segment]
         found: list[Event] = []
-        for at, first in enumerate(firsts):
-            following = firsts[at + 1] if at + 1 < len(firsts) else counters.position + 1
+        for first, following in zip(firsts, [*firsts[1:], counters.position + 1], strict=False):
             if wanted and first <= wanted[-1] and following > wanted[0]:
                 size = counters.segment_bytes if first == counters.segment else -1
-                found += self._segment(first, size, wanted)
+                found += self._segment(first, size, range(max(wanted[0], first), min(wanted[-1] + 1, following)))
+        if len(found) != len(wanted):
+            missing = next(position for position in wanted if position not in {event.position for event in found})
+            name = layout.segment(max((first for first in firsts if first <= missing), default=1))
+            raise Damaged("damaged", f"{name} is missing or cut short: position {missing} is not there", file=name)
         return tuple(found)
 
     def _segment(self, first: int, size: int, wanted: range) -> Iterator[Event]:
-        with open(os.path.join(self.folder, layout.segment(first)), "rb") as file:
-            lines = file.read(size).split(b"\n")
-        for line in lines[max(wanted[0] - first, 0) : wanted[-1] - first + 1]:
+        name = layout.segment(first)
+        laid_over = self._overlay.get(name)
+        if laid_over is not None:
+            lines = laid_over[: size if size >= 0 else None].split(b"\n")[:-1]
+        else:
+            with open(os.path.join(self.folder, name), "rb") as file:
+                lines = file.read(size).split(b"\n")[:-1]
+        for position, line in zip(wanted, lines[wanted.start - first : wanted.stop - first], strict=False):
             try:
-                yield from_plain(Event, json.loads(line))
-            except ValueError as fault:
-                name = layout.segment(first)
-                raise Damaged("damaged", f"{name} holds a line that is no event: {fault}", file=name) from fault
+                event = from_plain(Event, json.loads(line))
+            except (ValueError, RecursionError) as fault:
+                raise Damaged(
+                    "damaged", f"{name} holds no event at position {position}", file=name, position=position
+                ) from fault
+            if event.position != position:
+                raise Damaged("damaged", f"{name} holds position {event.position} where {position} is due", file=name)
+            yield event
 
     def _listed(self, folder: Folder[Any]) -> Iterator[str]:
         for name in self._names(folder.prefix):
@@ -154,9 +202,9 @@ class Changes:
 class FileTransaction(FileView):
     """A look that may change what it sees; the engine commits `changes` afterwards, or forgets them."""
 
-    def __init__(self, folder: str, now: Instant, cache: Cache) -> None:
-        super().__init__(folder, now, cache)
-        self.changes = Changes()
+    def __init__(self, folder: str, now: Instant, cache: Cache, overlay: dict[str, bytes | None] | None = None) -> None:
+        super().__init__(folder, now, cache, overlay)
+        self.changes, self._below = Changes(), self._overlay
 
     def get(self, key: Key[R]) -> R | None:
         if key.name in self.changes.images:
@@ -165,7 +213,7 @@ class FileTransaction(FileView):
         return super().get(key)
 
     def under(self, folder: Folder[R]) -> Iterator[Key[R]]:
-        self._overlay = self.changes.images
+        self._overlay = {**self._below, **self.changes.images}
         return super().under(folder)
 
     def put(self, key: Key[R], record: R, *, lives: float | None = None) -> None:  # noqa: ARG002 - for engines that expire

@@ -93,15 +93,18 @@ def claim_paths(
 
 def next_ready(view: View) -> Job:
     """The job that `claim --next` takes now. Raises Refused `nothing_ready` or `all_done`."""
-    unfinished = list(jobs.open_jobs(view))
+    damaged: list[Damaged] = []
+    unfinished = list(jobs.open_jobs(view, damaged))
     candidates = sorted(
-        (job for job in unfinished if job.state == "open" and not any(jobs.blockers(view, job))),
+        (job for job in unfinished if job.state == "open" and not _is_blocked(view, job)),
         key=lambda job: (job.attempts.used, job.id),
     )
     held = Held(view) if candidates else None
     for job in candidates:
         if held is not None and not held.clashes(job):
             return job
+    if damaged:
+        raise damaged[0]  # none of the others can be claimed; whether this one could, or is done, nobody knows
     if not unfinished:
         raise Refused("all_done", "no job is left", hint="draftfs job add TITLE PATH…")
     states = {job.id: job.state for job in unfinished}
@@ -112,6 +115,13 @@ def next_ready(view: View) -> Job:
         hint="draftfs job list",
         jobs=[{"job": number, "state": state} for number, state in states.items()],
     )
+
+
+def _is_blocked(view: View, job: Job) -> bool:
+    try:
+        return any(jobs.blockers(view, job))
+    except Damaged:
+        return True
 
 
 def _refuse_state(view: View, job: Job) -> None:
@@ -240,6 +250,8 @@ def _fenced(view: View, number: int, token: str, doing: str, lease: Lease | None
     if ended is not None and mine:
         message += f"; its claim (epoch {ended.epoch}) {_ENDED[ended.how]} at {ended.at}"
         message += f" ({ended.note})" if ended.note else ""
+    if epoch is not None and epoch > view.counters.epoch:
+        message += f"; epoch {epoch} was never given here: an older copy of the store was put back (draftfs doctor)"
     if lease is not None:
         message += f"; {lease.holder} holds the job until {until(view, lease)} (epoch {lease.epoch})"
     job = view.get(layout.job(number)) or view.get(layout.done(number))
@@ -355,8 +367,6 @@ def _one_overdue(view: View, number: int) -> list[Lease]:
 def _can_end(view: View, lease: Lease) -> bool:
     try:
         jobs.find(view, lease.job)
-        for ref in lease.drafts:
-            drafts.find(view, ref)
     except (Damaged, NotFound):
         return False
     return True

@@ -111,7 +111,7 @@ def settle(
         job = transaction.get(layout.job(number)) if number is not None else None
         if job is None or job.state != "submitted":
             continue
-        states = [drafts.find(transaction, ref).state for ref in job.drafts]
+        states = [getattr(drafts.readable(transaction, ref), "state", "waiting") for ref in job.drafts]
         if "waiting" not in states and "promoted" in states:
             cancelled += _accept(transaction, job, actor)
             accepted.append(job.id)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from draftfs import layout, paths
 from draftfs.answers import Drafted, draft_info
 from draftfs.engine import Transaction, View
-from draftfs.errors import NotFound, Refused
+from draftfs.errors import Damaged, NotFound, Refused
 from draftfs.records import (
     HAND_EDIT,
     Actor,
@@ -38,13 +38,23 @@ class Proposal:
 
 def of_target(view: View, target: str) -> Target:
     """The target's record, or a new one for a target that never had a draft."""
-    return view.get(layout.target(view.store.fold.key(target))) or Target(target, 0)
+    path_key = view.store.fold.key(target)
+    found = view.get(layout.target(path_key))
+    if found is None and any(view.under(layout.drafts(path_key))):
+        name = layout.target(path_key).name
+        raise Damaged("damaged", f"{name} is missing from the store", file=name)
+    return found or Target(target, 0)
 
 
 def find(view: View, ref: DraftRef) -> Draft:
-    """The draft. Raises NotFound `no_draft`."""
-    draft = view.get(layout.draft(view.store.fold.key(ref.target), ref.number))
+    """The draft. Raises NotFound `no_draft`; Damaged where its target's record says that there is one."""
+    path_key = view.store.fold.key(ref.target)
+    draft = view.get(layout.draft(path_key, ref.number))
     if draft is None:
+        index = view.get(layout.target(path_key))
+        if index is not None and ref.number in index.undecided:
+            name = layout.draft(path_key, ref.number).name
+            raise Damaged("damaged", f"{name} is missing from the store", file=name)
         raise NotFound(
             "no_draft",
             f"{ref.target} has no draft {ref.number}",
@@ -55,12 +65,12 @@ def find(view: View, ref: DraftRef) -> Draft:
     return draft
 
 
-def waiting(view: View) -> Iterator[tuple[Target, tuple[Draft, ...]]]:
-    """Every target with its undecided drafts, oldest first."""
-    for key in view.under(layout.TARGETS):
-        target = view.get(key)
-        if target is not None:
-            yield target, tuple(find(view, DraftRef(target.path, number)) for number in target.undecided)
+def readable(view: View, ref: DraftRef) -> Draft | None:
+    """The draft, or None where its record is lost: that spoils this draft, and nobody else's work."""
+    try:
+        return find(view, ref)
+    except (Damaged, NotFound):
+        return None
 
 
 # ── a worker's ──
@@ -87,8 +97,9 @@ def add(
     added = []
     for each in proposals:
         older = latest.get(fold.key(each.target))
-        if older is not None and find(transaction, older).state == "waiting":
-            decide(transaction, find(transaction, older), "superseded")
+        before = readable(transaction, older) if older is not None else None
+        if before is not None and before.state == "waiting":
+            decide(transaction, before, "superseded")
         draft = _record(transaction, each, author, lease, _base(lease, each, fold), note)
         latest[fold.key(each.target)] = draft.ref
         added.append(draft)
@@ -145,8 +156,8 @@ def _record(
 def abandon(transaction: Transaction, lease: Lease) -> tuple[DraftRef, ...]:
     """The drafts of a claim that ended without submitting: still listed, still promotable by name."""
     for ref in lease.drafts:
-        draft = find(transaction, ref)
-        if draft.state == "waiting":
+        draft = readable(transaction, ref)
+        if draft is not None and draft.state == "waiting":
             _put(transaction, replace(draft, state="abandoned"))
     return lease.drafts
 
@@ -164,10 +175,10 @@ def decide(transaction: Transaction, draft: Draft, state: DraftState, because: s
     return _put(transaction, replace(draft, state=state, because=because))
 
 
-def keep_hand_edit(transaction: Transaction, target: str, content: Content, base: Content | None, taken: int) -> Draft:
+def keep_hand_edit(transaction: Transaction, found: Proposal) -> Draft:
     """Keep bytes that a promotion displaced, and nobody had recorded, as a draft that signs for itself."""
-    proposal = Proposal(target, content, base, taken, None)
-    draft = _record(transaction, proposal, HAND_EDIT, None, base, "what stood in the target when a draft was promoted")
+    note = "what stood in the target when a draft was promoted"
+    draft = _record(transaction, found, HAND_EDIT, None, found.base, note)
     transaction.append("draft.added", HAND_EDIT, target=draft.target, number=draft.number)
     return draft
 

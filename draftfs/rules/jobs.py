@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from draftfs import layout, paths
 from draftfs.engine import Transaction, View
-from draftfs.errors import BadRequest, NotFound, Refused
+from draftfs.errors import BadRequest, Damaged, NotFound, Refused
 from draftfs.records import FINISHED, Attempts, Job, JobState, NewJob
 
 JobEvent = Literal["claim", "release", "lose", "submit", "accept", "reject", "retry", "cancel"]
@@ -40,8 +40,12 @@ def next_state(state: JobState, event: JobEvent, attempts: Attempts) -> JobState
 
 
 def find(view: View, number: int) -> Job:
-    """The job, finished or not. Raises NotFound `no_job`."""
+    """The job, finished or not. Raises NotFound `no_job`; Damaged where there was one."""
     job = view.get(layout.job(number)) or view.get(layout.done(number))
+    if job is None and 1 <= number <= view.counters.job:
+        name = layout.job(number).name
+        done = layout.done(number).name
+        raise Damaged("damaged", f"job {number} is missing from the store: there is no {name} nor {done}", file=name)
     if job is None:
         raise NotFound("no_job", f"there is no job {number}", hint="draftfs job list --all", job=number)
     return job
@@ -236,9 +240,13 @@ def blockers(view: View, job: Job) -> Iterator[tuple[int, JobState]]:
             yield number, before.state
 
 
-def open_jobs(view: View) -> Iterator[Job]:
-    """Every job in `jobs/`: not finished, or failed. Raises Damaged at one that cannot be read."""
+def open_jobs(view: View, damaged: list[Damaged]) -> Iterator[Job]:
+    """Every job in `jobs/`: not finished, or failed. One that cannot be read is added to `damaged`."""
     for key in view.under(layout.JOBS):
-        job = view.get(key)
-        if job is not None:
-            yield job
+        try:
+            job = view.get(key)
+        except Damaged as fault:
+            damaged.append(fault)
+        else:
+            if job is not None:
+                yield job

@@ -24,7 +24,8 @@ class Observed:
 
     `alike` holds the digests of known contents that this one is the same as: the same bytes, or the same clean form for
     git. `head`, `head_blob` and `branch` are where the root's history stands; `taken` is the highest number that a draft
-    file beside the target has; `detail` says in words what is in the way.
+    file beside the target has; `detail` says in words what is in the way; `names` is how many names (hard links) the file
+    has.
     """
 
     kind: Literal["file", "absent", "other"]
@@ -35,6 +36,7 @@ class Observed:
     head: str | None
     head_blob: str | None
     detail: str = ""
+    names: int = 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,16 @@ class Step:
     keeps: bool
     changes: bool
     replaced: int | None
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What was made ready for one target: git's clean form of the draft, the file to install, and a copy of the hand edit
+    that it displaces, to be shown as a draft."""
+
+    blob: str | None
+    staged: str | None = None
+    kept: str | None = None
 
 
 def alternatives(view: View, draft: Draft) -> tuple[Draft, ...]:
@@ -60,8 +72,8 @@ def alternatives(view: View, draft: Draft) -> tuple[Draft, ...]:
         numbers.add(target.choice.number)
     for number in family:
         numbers |= {ref.number for ref in jobs.find(view, number).drafts if ref.target == draft.target}
-    found = (drafts.find(view, DraftRef(draft.target, number)) for number in sorted(numbers - {draft.number}))
-    return tuple(each for each in found if each.job in family)
+    found = (drafts.readable(view, DraftRef(draft.target, number)) for number in sorted(numbers - {draft.number}))
+    return tuple(each for each in found if each is not None and each.job in family)
 
 
 def acceptable(view: View, draft: Draft) -> tuple[Content | None, ...]:
@@ -141,13 +153,11 @@ def carry_out(
     transaction: Transaction,
     steps: Sequence[Step],
     observed: Mapping[str, Observed],
-    blobs: Mapping[DraftRef, str | None],
-    staged: Mapping[str, str | None],
+    ready: Mapping[str, Ready],
     actor: Actor,
 ) -> Promoted:
-    """Record the choices and have the targets installed. `blobs` are git's clean forms of the drafts, `staged` the
-    prepared files by target."""
-    promoted = [_promote(transaction, step, observed, blobs, staged, actor) for step in steps]
+    """Record the choices and have the targets installed, with what was made `ready` for each target."""
+    promoted = [_promote(transaction, step, observed[step.draft.target], ready, actor) for step in steps]
     accepted, cancelled = decisions.settle(transaction, [step.draft.job for step in steps], actor)
     return Promoted(promoted=tuple(promoted), accepted=accepted, cancelled=cancelled)
 
@@ -155,17 +165,15 @@ def carry_out(
 def _promote(
     transaction: Transaction,
     step: Step,
-    observed: Mapping[str, Observed],
-    blobs: Mapping[DraftRef, str | None],
-    staged: Mapping[str, str | None],
+    seen: Observed,
+    ready: Mapping[str, Ready],
     actor: Actor,
 ) -> Promotion:
-    draft, seen = step.draft, observed[step.draft.target]
+    draft, made = step.draft, ready[step.draft.target]
     kept = None
     if step.keeps and step.previous is not None:
-        kept = layout.draft_name(
-            drafts.keep_hand_edit(transaction, draft.target, step.previous, draft.base, seen.taken)
-        )
+        hand_edit = drafts.Proposal(draft.target, step.previous, draft.base, seen.taken, made.kept)
+        kept = layout.draft_name(drafts.keep_hand_edit(transaction, hand_edit))
     if step.replaced is not None:
         drafts.decide(transaction, drafts.find(transaction, DraftRef(draft.target, step.replaced)), "superseded")
     draft = drafts.decide(transaction, draft, "promoted")
@@ -180,7 +188,7 @@ def _promote(
             branch=seen.branch,
             head=seen.head,
             head_blob=seen.head_blob,
-            blob=blobs[draft.ref],
+            blob=made.blob,
             previous=step.previous,
         )
         transaction.put(layout.target(transaction.store.fold.key(draft.target)), replace(target, choice=choice))
@@ -196,7 +204,7 @@ def _promote(
         )
     if step.changes:
         install = InstallTarget(draft.target, draft.number, draft.content, step.previous, seen.branch)
-        transaction.effect(install, staged.get(draft.target))
+        transaction.effect(install, made.staged)
     return Promotion(
         target=draft.target,
         number=draft.number,
@@ -205,4 +213,5 @@ def _promote(
         kept=kept,
         replaced=step.replaced,
         changed=step.changes,
+        other_names=seen.names - 1 if step.changes else 0,
     )

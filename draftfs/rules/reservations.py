@@ -39,36 +39,37 @@ class Clash:
 
 def reservations(view: View) -> Iterator[Reservation]:
     """All that is held now. Raises Damaged only where neither lease nor job tells which paths a claim holds."""
-    count = 0
     seen: set[int] = set()
     for key in view.under(layout.LEASES):
-        count += 1
         number = layout.number_of(key) or 0
-        seen.add(number)
         try:
             lease = view.get(key)
         except Damaged as fault:
-            yield _by_its_job(view, number, fault.message)
+            job = _holder(view, number, fault)
+            found = Reservation(number, job.holder or "?", job.paths, None, fault.message) if job is not None else None
         else:
-            if lease is not None:
-                yield Reservation(lease.job, lease.holder, lease.paths, lease)
-    if count != view.counters.live:
-        for job in _claimed(view):
-            if job.id not in seen:
-                problem = f"{layout.lease(job.id).name} is missing from the store"
-                yield Reservation(job.id, job.holder or "?", job.paths, None, problem)
+            found = Reservation(lease.job, lease.holder, lease.paths, lease) if lease is not None else None
+        if found is not None:
+            seen.add(number)
+            yield found
+    if len(seen) != view.counters.live:
+        for job in _claimed(view, seen):
+            problem = f"{layout.lease(job.id).name} is missing from the store"
+            yield Reservation(job.id, job.holder or "?", job.paths, None, problem)
 
 
-def _by_its_job(view: View, number: int, problem: str) -> Reservation:
+def _holder(view: View, number: int, fault: Damaged) -> Job | None:
+    """The claimed job whose lease cannot be read; None where nobody can have claimed it: a copy, say, of another lease."""
     job = view.get(layout.job(number))
-    if job is None:
-        raise Damaged("damaged", problem, file=layout.lease(number).name)
-    return Reservation(number, job.holder or "?", job.paths, None, problem)
+    if job is None and number <= view.counters.job and view.get(layout.done(number)) is None:
+        raise fault
+    return job if job is not None and job.state == "claimed" else None
 
 
-def _claimed(view: View) -> Iterator[Job]:
+def _claimed(view: View, but: set[int]) -> Iterator[Job]:
+    """Claimed jobs other than these. Raises Damaged for one that cannot be read: what it may hold cannot be told."""
     for key in view.under(layout.JOBS):
-        job = view.get(key)
+        job = view.get(key) if layout.number_of(key) not in but else None
         if job is not None and job.state == "claimed":
             yield job
 
