@@ -1,0 +1,62 @@
+"""C21: names that git quotes are names like others, in every locale."""
+
+import os
+
+import pytest
+
+from tests.support import git
+
+NAMES = [
+    "café.md",
+    "sp ace.md",
+    'a"b.md',
+    "a\\b.md",
+    "nl\nx.md",
+    "tab\t.md",
+    "bad\udcff.md",
+    " lead.md",
+    "trail .md",
+    "a b/ b/c.md",
+]
+
+
+@pytest.mark.parametrize("quoted", ["true", "false"])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_the_same_in_all_four_settings(site, quoted, locale):
+    site.environment = {"LC_ALL": locale}
+    git("config", "core.quotePath", quoted, cwd=site.root)
+    for name in NAMES:
+        site.write("me", name, "old\n")
+    git("add", "-A", cwd=site.root)
+    git("commit", "-qm", "odd", cwd=site.root)
+    claim = site.hold("bob", *NAMES)["claim"]
+    assert sorted(claim["paths"]) == sorted(NAMES)
+    for name in NAMES:
+        site.write("bob", name, "new\n")
+    drafted = site.run("bob", "draft", "--", *NAMES)["drafts"]
+    assert [each["file"] for each in drafted] == [f"{name}.draft-0001@bob" for name in sorted(NAMES)]
+    site.run("bob", "submit")
+    targets = site.run("me", "ls")["targets"]
+    assert {each["target"] for each in targets} == set(NAMES)
+    for each in targets:
+        (line,) = each["drafts"]
+        assert (line["added"], line["removed"], line["flags"]) == (1, 1, [])
+    text = site.raw("me", "ls").out
+    assert len(text.splitlines()) == len(NAMES)
+    assert not set(text) & {"\x1b", "\x07"}
+    promoted = site.run("me", "promote", "--yes", "--", *(each["file"] for each in drafted))["promoted"]
+    assert len(promoted) == len(NAMES)
+    for name in NAMES:
+        assert site.read(name) == b"new\n"
+    assert os.listdir(os.fsencode(site.root))
+
+
+def test_an_edit_of_one_is_no_edit_of_another(site):
+    for name in NAMES:
+        site.write("me", name, "old\n")
+    git("add", "-A", cwd=site.root)
+    git("commit", "-qm", "odd", cwd=site.root)
+    site.hold("bob", "bad\udcff.md")
+    error = site.refused("ann", "path_clash", "claim", "--", "bad\udcff.md")
+    assert error["details"]["clashes"][0]["path"] == "bad\udcff.md"
+    site.hold("ann", "bad\udcfe.md")

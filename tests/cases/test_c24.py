@@ -1,0 +1,56 @@
+"""C24: letter case tells names apart where the file system does, whatever git's setting says."""
+
+import subprocess
+
+import pytest
+
+from draftfs import Refused, Store
+from draftfs.paths import Fold
+from tests.support import git
+
+
+@pytest.mark.parametrize("setting", ["true", "false"])
+def test_on_a_volume_that_keeps_case(site, setting):
+    if site.field.me.info.fold != Fold():
+        pytest.skip("this file system folds names")
+    git("config", "core.ignorecase", setting, cwd=site.root)
+    site.hold("ann", "Docs/A.md")
+    site.hold("bob", "docs/a.md")
+
+
+def test_on_a_volume_that_folds_case(tmp_path):
+    image, mount = tmp_path / "image", tmp_path / "mount"
+    with open(image, "wb") as file:
+        file.truncate(32 << 20)
+    mount.mkdir()
+    make = ["mkfs.ext4", "-q", "-O", "casefold", "-E", "encoding=utf8", str(image)]
+    if subprocess.run(make, check=False, capture_output=True).returncode:
+        pytest.skip("no mkfs.ext4 with casefold")
+    if subprocess.run(["mount", "-o", "loop", str(image), str(mount)], check=False, capture_output=True).returncode:
+        pytest.skip("cannot mount a folding volume")
+    try:
+        root = mount / "r"
+        root.mkdir()
+        subprocess.run(["chattr", "+F", str(root)], check=True)
+        git("init", "-q", "-b", "main", cwd=root)
+        (root / "a.md").write_text("v0\n")
+        git("add", "-A", cwd=root)
+        git("commit", "-qm", "start", cwd=root)
+        me, _ = Store.init(str(root))
+        assert me.info.fold == Fold(case=True, form=True)
+        stores = []
+        for name in ("ann", "bob"):
+            git("worktree", "add", "-q", str(mount / name), "-b", name, cwd=root)
+            stores.append(Store.open(str(mount / name), agent=name))
+        ann, bob = stores
+        ann.claim_paths(["A.md"])
+        with pytest.raises(Refused) as fault:
+            bob.claim_paths(["a.md"])
+        assert fault.value.code == "path_clash"
+        assert fault.value.details["clashes"][0]["held"] == "A.md"
+        (mount / "ann" / "A.md").write_text("new\n")
+        first = ann.draft(["A.md"]).drafts[0]
+        second = ann.draft(["a.md"]).drafts[0]
+        assert (first.number, second.number, second.target) == (1, 2, first.target)
+    finally:
+        subprocess.run(["umount", "-l", str(mount)], check=True)

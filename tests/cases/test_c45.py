@@ -1,0 +1,41 @@
+"""C45: the target is deleted, renamed, or not there yet."""
+
+from tests.support import git
+
+
+def test_a_target_that_is_not_there_yet(site):
+    site.hold("ann", "new/dir/n.md")
+    site.run("ann", "release")
+    site.hand_in("ann", "new/dir/n.md", "new\n")
+    site.run("me", "promote --yes", "new/dir/n.md", "1")
+    assert site.read("new/dir/n.md") == b"new\n"
+
+
+def test_renew_and_release_never_need_the_file(site):
+    site.hold("ann", "docs/spec.md")
+    git("rm", "-qr", "docs", cwd=site.where("ann"))
+    site.run("ann", "renew")
+    site.run("ann", "release")
+
+
+def test_a_rename_is_not_followed_and_a_deletion_is_proposed(site):
+    site.hold("ann", "docs/spec.md")
+    git("mv", "docs/spec.md", "docs/g.md", cwd=site.where("ann"))
+    site.refused("ann", "not_covered", "draft", "docs/g.md")
+    error = site.refused("ann", "bad_file", "draft", "docs/spec.md", status=2)
+    assert "--delete" in error["hint"]
+    drafted = site.run("ann", "draft --delete", "docs/spec.md")["drafts"][0]
+    assert drafted["file"] == "docs/spec.md.draft-0001.delete@ann"
+    assert site.read(drafted["file"]) == b""
+    site.run("ann", "submit")
+    site.run("me", "promote --yes", "docs/spec.md", "1")
+    assert not (site.root / "docs/spec.md").exists()
+
+
+def test_a_target_that_went_while_a_draft_waits(site):
+    site.hand_in("ann", "docs/spec.md", "new\n")
+    git("rm", "-q", "docs/spec.md", cwd=site.root)
+    assert site.line("docs/spec.md")["drafts"][0]["flags"] == ["outdated"]
+    site.refused("me", "target_moved", "promote --yes", "docs/spec.md", "1")
+    site.run("me", "promote --yes --force", "docs/spec.md", "1")
+    assert site.read("docs/spec.md") == b"new\n"
