@@ -76,10 +76,10 @@ class Root(Protocol):
     """Who performs effects for an engine: the tree that people look at."""
 
     def perform(self, effect: Effect, staged: str | None) -> Performed:
-        """Do it, durably. Never raises for what the disk refuses; `staged` is gone afterwards unless the state is later."""
+        """Do it, durably. Never raises for what the disk refuses. What is left at `staged` goes once it is recorded as done."""
 
     def redo(self, effect: Effect, staged: str | None) -> Performed:
         """Do it if the disk shows that it is still to do; what a person put there stays."""
 
     def aftermath(self, transaction: Transaction, performed: tuple[Performed, ...]) -> None:
-        """Record what each `displaced` was, as a transaction of its own before the effect counts as done."""
+        """Record what each `displaced` was, in the transaction by which the effects count as done."""

@@ -20,7 +20,7 @@ from draftfs.clock import Clock, Instant
 from draftfs.engine import Performed, Root, fs, journal, lock, yamlfile
 from draftfs.engine import mark as mark_file
 from draftfs.engine.journal import Contents
-from draftfs.engine.mark import MARK_BYTES, NO_MARK, Mark
+from draftfs.engine.mark import MARK_BYTES, Mark
 from draftfs.engine.session import Identity, Session, fill_reserve, fits, pending_effects, read_journal
 from draftfs.engine.transaction import Cache, Changes, FileTransaction, FileView
 from draftfs.errors import Busy, DraftfsError, EnvironmentFault, from_oserror
@@ -132,10 +132,6 @@ class FileEngine:
         except FileNotFoundError:
             return b""
 
-    def journalled_images(self) -> Overlay:
-        """The latest bytes of every file that the journal still holds; None for one that was removed. Raises Damaged."""
-        return self._overlay(read_journal(self.folder))
-
     def has_pending_effects(self) -> bool:
         """Whether `settle` may have something to do."""
         mark = self._settled_mark()
@@ -170,15 +166,6 @@ class FileEngine:
         with self._session() as session:
             session.checkpoint()
             session.publish()
-
-    def renew_journal(self) -> None:
-        """Start a new journal in place of one that cannot be read (for `doctor`); what only it held is lost."""
-        path = self._path(layout.LOCK)
-        with lock.exclusive(path, self.lock_wait) as held:
-            mark = mark_file.decode(os.pread(held, MARK_BYTES, 0))
-            fresh = journal.new(mark.sequence if mark else 0, [])
-            fs.replace_file(self._path(layout.JOURNAL), fresh, sharing=fs.sharing_of(self.folder))
-            fs.write_at(held, NO_MARK, 0, path)
 
     def _run(self, step: Callable[[FileTransaction], Any], session: Session, *, urgent: bool) -> Committed:
         transaction = FileTransaction(self.folder, session.now, self._cache)

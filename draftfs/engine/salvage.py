@@ -21,7 +21,7 @@ def set_aside(folder: str, name: str, stamp: str) -> str | None:
     path = f"{folder}/{name}"
     if not os.path.lexists(path):
         return None
-    fs.make_folder(f"{folder}/{layout.SET_ASIDE}")
+    fs.make_folder(f"{folder}/{layout.SET_ASIDE}", sharing=fs.sharing_of(folder))
     dated = f"{layout.SET_ASIDE}/{re.sub('[^0-9]', '', stamp)}-{name.replace('/', '-')}"
     for aside in (dated, *(f"{dated}-{copy}" for copy in range(2, 1000))):
         try:
@@ -115,12 +115,12 @@ def _apply(folder: str, payload: dict[str, Any]) -> None:
         if text is None:
             fs.unlink(path)
         else:
-            fs.make_folder(os.path.dirname(path))
-            fs.replace_file(path, text.encode())
+            fs.make_folder(os.path.dirname(path), sharing=fs.sharing_of(folder))
+            fs.replace_file(path, text.encode(), sharing=fs.sharing_of(folder))
     if "feed" in payload:
         first, offset, text = payload["feed"]
         path = f"{folder}/{layout.segment(first)}"
-        descriptor = fs.open_lasting(path)
+        descriptor = fs.open_lasting(path, sharing=fs.sharing_of(folder))
         try:
             fs.write_at(descriptor, text.encode("ascii"), offset, path)
         finally:

@@ -44,7 +44,11 @@ class Session:
         self.folder, self.now, self._lock = folder, now, held
         self._sharing = fs.sharing_of(folder)
         self._journal = _open_journal(folder)
-        self._head = journal.read_head(self._journal, layout.JOURNAL)
+        try:
+            self._head = journal.read_head(self._journal, layout.JOURNAL)
+        except Damaged:
+            os.close(self._journal)
+            raise
         self._mark = mark_file.decode(os.pread(held, MARK_BYTES, 0))
         self.is_interrupted = self._mark is None or not fits(self._mark, self._journal, self._head, now)
         self.sync_failed = False
