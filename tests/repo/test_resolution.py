@@ -9,8 +9,8 @@ import pytest
 
 from draftfs import repo as repo_module
 from draftfs.errors import BadRequest, EnvironmentFault, NotFound
-from draftfs.paths import Fold
 from draftfs.filesystems import SHARED_FILE_SYSTEMS, file_system, probe_fold
+from draftfs.paths import Fold
 from draftfs.repo import Head, Repo
 
 
