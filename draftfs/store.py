@@ -10,8 +10,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from draftfs import layout, listing, names, opening, tokens
 from draftfs.answers import (
@@ -32,7 +33,6 @@ from draftfs.answers import (
 from draftfs.calls import Calls, FreshKeys, Keys, standing_of
 from draftfs.clock import Clock, SystemClock
 from draftfs.codec import to_plain
-from draftfs.doctor import Doctor, unopened
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.objects import Objects, Progress
@@ -40,7 +40,6 @@ from draftfs.engine.transaction import FileView
 from draftfs.errors import BadRequest, Damaged, DraftfsError, EnvironmentFault, NotFound, Refused, from_oserror
 from draftfs.holdings import Holdings
 from draftfs.listing import Listing, Sides
-from draftfs.promoter import Promoter
 from draftfs.records import Actor, Content, DraftRef, Event, Lease, NewJob
 from draftfs.repo import Repo
 from draftfs.rules import claims, decisions, drafts, jobs
@@ -50,6 +49,9 @@ from draftfs.settings import SETTINGS, check_ttl, from_text, to_text
 from draftfs.tree import Tree
 from draftfs.workspace import Workspace
 from draftfs.worktree import Kept, Worktree
+
+if TYPE_CHECKING:  # what only some operations need is imported by them: it would slow the start of all others
+    from draftfs.promoter import Promoter
 
 _STRICT_LOOKS: Final = 4
 
@@ -75,7 +77,6 @@ class Store:
         self.engine.root = self.tree
         self.worktree = Worktree(repo.git_dir)
         self._workspace = Workspace(repo, self.tree, self.objects)
-        self._promoter = Promoter(self.engine, self._workspace, actor)
         self._calls = Calls(self.engine, self.info.id, actor, keys)
         self._holdings = Holdings(self.engine, self.info.id, self.worktree)
         self._listing = Listing(self.engine, self._workspace)
@@ -115,10 +116,12 @@ class Store:
     ) -> tuple[Store, bool]:
         """Make the store of the repository that `cwd` lies in, or complete or open the one there; True when it is new.
 
-        `options` are those of `open`. Raises what `opening.make` raises.
+        `options` are those of `open`. Raises what `founding.make` raises.
         """
         clock = clock or SystemClock()
-        made = opening.make(Repo.find(cwd), clock, lock_wait)
+        from draftfs import founding
+
+        made = founding.make(Repo.find(cwd), clock, lock_wait)
         return cls.open(cwd, clock=clock, lock_wait=lock_wait, **options), made
 
     @classmethod
@@ -129,6 +132,8 @@ class Store:
 
         Raises Damaged where a newer version wrote the store.
         """
+        from draftfs import doctor, founding
+
         clock, fixed = clock or SystemClock(), list[str]()
         while True:
             try:
@@ -138,8 +143,8 @@ class Store:
                 if fault.details.get("cause") == "format":
                     raise
                 if not fix:
-                    return unopened(fault)
-                said = opening.mend(Repo.find(cwd), clock, lock_wait, file)
+                    return doctor.unopened(fault)
+                said = founding.mend(Repo.find(cwd), clock, lock_wait, file)
                 if not said or said[0] in fixed:
                     raise
                 fixed += said
@@ -515,6 +520,12 @@ class Store:
                 self.tree.make_ready(stack, self.engine.pending_effects())
                 self.engine.settle()
 
+    @cached_property
+    def _promoter(self) -> Promoter:
+        from draftfs.promoter import Promoter
+
+        return Promoter(self.engine, self._workspace, self.actor)
+
     def _keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
         self._promoter.keep_hand_edit(tx, target, content, base, taken)
 
@@ -575,6 +586,8 @@ class Store:
 
     def doctor(self, *, fix: bool = False) -> Checkup:
         """The full self-check: whether each guarantee holds on disk, and where not. `fix` mends what is certain."""
+        from draftfs.doctor import Doctor
+
         return Doctor(self.engine, self.tree, self._all_kept).run(fix=fix)
 
     def _all_kept(self) -> tuple[Kept, ...]:

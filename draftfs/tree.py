@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable
@@ -120,7 +119,7 @@ class Tree:
         to. Its path relative to the store. Raises OSError."""
         if content is None:
             folder, prefix = self._staging_folder(target)
-            return os.path.relpath(f"{folder}/{prefix}{secrets.token_hex(8)}", self.objects.folder)
+            return os.path.relpath(f"{folder}/{prefix}{os.urandom(8).hex()}", self.objects.folder)
         executable = content.mode == "100755"
         staged, descriptor = self._stage(stack, target, 0o777 if executable else 0o666)
         try:
@@ -274,7 +273,7 @@ class Tree:
         """Give what was swapped out its place again; returns what stood there meanwhile, kept, if nobody had seen it."""
         final = self.path(effect.target)
         if look(final)[0].kind == "other":  # somebody put another folder or link there: both must stay
-            fs.rename(aside, f"{final}.put-aside-{secrets.token_hex(4)}")
+            fs.rename(aside, f"{final}.put-aside-{os.urandom(4).hex()}")
             return None
         try:
             fs.exchange(aside, final)

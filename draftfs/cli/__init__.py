@@ -8,6 +8,12 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. `argv` is what stands behind the program's name."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments == ["--version"]:  # what scripts ask first should not wait for a parser of arguments
+        from draftfs.version import VERSION
+
+        sys.stdout.write(f"draftfs {VERSION}\n")
+        return 0
     from draftfs.cli._run import run
 
-    return run(sys.argv[1:] if argv is None else list(argv))
+    return run(arguments)

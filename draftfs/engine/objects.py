@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
@@ -78,7 +77,7 @@ class Objects:
         It is removed with the stack, unless another file has taken its name by then (see Tree: what an install displaced).
         """
         while True:
-            path = f"{folder}/{prefix}{secrets.token_hex(8)}"
+            path = f"{folder}/{prefix}{os.urandom(8).hex()}"
             descriptor = fs.create(path, mode, sharing=sharing)
             if lock.hold(descriptor) and os.fstat(descriptor).st_nlink:
                 stack.callback(os.close, descriptor)
