@@ -57,6 +57,14 @@ def rfc3339(wall: float) -> str:
     return datetime.fromtimestamp(wall, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def span(seconds: float) -> str:
+    """`2h 59m`, `29m 59s`, `45s`: how long something lasts, to its second unit."""
+    whole = max(int(seconds), 0)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
+    return " ".join(parts[:2]) or "0s"
+
+
 def _boot_id() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:

@@ -120,6 +120,13 @@ CODES: Final[dict[str, type[DraftfsError]]] = {
 }
 
 
+def pasteable(name: str) -> str:
+    """A name as a shell takes it back, for the commands in hints."""
+    import shlex  # only errors need it
+
+    return shlex.quote(name)
+
+
 def from_oserror(fault: OSError, doing: str) -> EnvironmentFault:
     """The error for a failed system call: `disk_full`, `permission` or `filesystem`, naming the file and the act."""
     where = _text(fault.filename) or "the store"

@@ -13,7 +13,7 @@ from draftfs.codec import to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
-from draftfs.errors import DraftfsError, EnvironmentFault, Refused
+from draftfs.errors import DraftfsError, EnvironmentFault, Refused, pasteable
 from draftfs.records import Actor, Content, DraftRef
 from draftfs.rules import drafts, promotion
 from draftfs.rules.promotion import Observed, Ready, Step
@@ -94,7 +94,7 @@ class Promoter:
                 raise Refused(
                     "tampered",
                     f"{name} no longer holds what {draft.author} handed in",
-                    hint=f"rm -- {name}; draftfs promote -- {draft.target} {draft.number} uses the recorded bytes",
+                    hint=f"rm -- {pasteable(name)}; draftfs promote -- {pasteable(draft.target)} {draft.number} uses the recorded bytes",
                     target=draft.target,
                     number=draft.number,
                 )

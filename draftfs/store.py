@@ -37,7 +37,16 @@ from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.objects import Objects, Progress
 from draftfs.engine.transaction import FileView
-from draftfs.errors import BadRequest, Damaged, DraftfsError, EnvironmentFault, NotFound, Refused, from_oserror
+from draftfs.errors import (
+    BadRequest,
+    Damaged,
+    DraftfsError,
+    EnvironmentFault,
+    NotFound,
+    Refused,
+    from_oserror,
+    pasteable,
+)
 from draftfs.holdings import Holdings
 from draftfs.listing import Listing, Sides
 from draftfs.records import Actor, Content, DraftRef, Event, Lease, NewJob
@@ -500,7 +509,7 @@ class Store:
             raise BadRequest(
                 "usage",
                 f"{argument!r} is no draft: name draft files, or one target and a number",
-                hint=f"draftfs ls -- {argument}",
+                hint=f"draftfs ls -- {pasteable(argument)}",
             )
         ref = DraftRef(self.repo.target(named.target), named.number)
         draft = self.engine.read(lambda view: drafts.find(view, ref))
@@ -508,7 +517,7 @@ class Store:
             raise NotFound(
                 "no_draft",
                 f"there is no {argument}: draft {ref.number} of {ref.target} is {layout.draft_name(draft)}",
-                hint=f"draftfs ls -- {ref.target}",
+                hint=f"draftfs ls -- {pasteable(ref.target)}",
             )
         return ref
 

@@ -49,14 +49,6 @@ def duration(seconds: float) -> str:
     return f"{max(whole, 0)}s"
 
 
-def time_left(seconds: float) -> str:
-    """`2h 59m`, `29m 59s`, `45s`: how long something holds on, to its second unit."""
-    whole = max(int(seconds), 0)
-    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
-    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
-    return " ".join(parts[:2]) or "0s"
-
-
 def size(count: int | None) -> str:
     if count is None:
         return "-"

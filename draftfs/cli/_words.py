@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from draftfs.cli._call import Answer
-from draftfs.cli._show import count, local, shown, time_left
+from draftfs.cli._show import count, local, shown
+from draftfs.clock import span
 from draftfs.codec import to_plain
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def until(claim: Claim) -> str:
     """Until when a claim holds."""
     if claim.expires_in is None:
         return "over"
-    return f"{local(claim.expires_at)} (in {time_left(claim.expires_in)})"
+    return f"{local(claim.expires_at)} (in {span(claim.expires_in)})"
 
 
 def job_line(job: Job) -> str:

@@ -70,7 +70,8 @@ def _lines(claimed: Claimed, store: Store) -> Iterator[str]:
     yield f"claimed job {job.id}: {shown(job.title)}"
     yield f"  paths  {_words.paths(claim.paths)}"
     yield f"  until  {_words.until(claim)}"
-    yield f"  epoch  {claim.epoch}, as {claim.holder}; the token is kept in this worktree"
+    kept = "its token is dead: stop" if claim.expires_in is None else "the token is kept in this worktree"
+    yield f"  epoch  {claim.epoch}, as {claim.holder}; {kept}"
     for line in job.text.splitlines():
         yield f"  | {shown(line)}"
     if claimed.newer:

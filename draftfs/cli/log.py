@@ -7,7 +7,8 @@ import click
 
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command
-from draftfs.cli._show import columns, count, local, shown, time_left, tsv
+from draftfs.cli._show import columns, count, local, shown, tsv
+from draftfs.clock import span
 from draftfs.codec import to_plain
 
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ _WORDS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "job.cancelled": lambda data: f"cancelled job {data['job']}",
     "job.rejected": lambda data: f"turned job {data['job']} down{_left(data)}",
     "job.accepted": lambda data: f"accepted job {data['job']}",
-    "claim.taken": lambda data: (
-        f"claimed job {data['job']} for {time_left(data.get('ttl', 0))} (epoch {data.get('epoch')})"
-    ),
-    "claim.renewed": lambda data: f"renewed the claim of job {data['job']} for {time_left(data.get('ttl', 0))}",
+    "claim.taken": lambda data: f"claimed job {data['job']} for {span(data.get('ttl', 0))} (epoch {data.get('epoch')})",
+    "claim.renewed": lambda data: f"renewed the claim of job {data['job']} for {span(data.get('ttl', 0))}",
     "claim.released": lambda data: (
         f"{'gave up on' if data.get('failed') else 'released'} job {data['job']}{_left(data)}"
     ),

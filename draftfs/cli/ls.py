@@ -35,7 +35,8 @@ def run(call: Call, paths: tuple[str, ...], everything: bool) -> Answer:
     lines added, lines removed, flags, state, note."""
     store = call.store()
     targets = store.ls(paths, everything=everything)
-    lines = _listing(targets, store.repo, call) if call.terminal else _pipe(targets, store.repo)
+    calling = [each for each in targets if each.drafts or each.stale or paths or everything]
+    lines = _listing(calling, store.repo, call) if call.terminal else _pipe(targets, store.repo)
     return _words.listed("targets", targets, to_plain, lines)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from draftfs import layout, tokens
 from draftfs.answers import Claim, Claimed, JobChanged, Renewed
-from draftfs.clock import NANOSECONDS, rfc3339
+from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.errors import Damaged, DraftfsError, Fenced, NotFound, Refused
 from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
@@ -135,8 +135,8 @@ def _refuse_state(view: View, job: Job) -> None:
         left = remaining(view, lease)
         raise Refused(
             "job_not_open",
-            f"job {job.id} is claimed by {lease.holder} (epoch {lease.epoch}) until {until(view, lease)}, {left:.0f} s from"
-            " now",
+            f"job {job.id} is claimed by {lease.holder} (epoch {lease.epoch}) until {until(view, lease)},"
+            f" {span(left)} from now",
             hint="if that is you: repeat the claim with its receipt key (--receipt KEY); else draftfs claim --next",
             epoch=lease.epoch,
             expires_at=until(view, lease),
@@ -399,7 +399,7 @@ def end(transaction: Transaction, lease: Lease, how: Ending, by: str, note: str 
         epoch=lease.epoch,
         holder=lease.holder,
         how=how,
-        at=transaction.now.stamp,
+        at=until(transaction, lease) if how == "lapsed" else transaction.now.stamp,
         by=by,
         note=note,
         token_sha256=lease.token_sha256,

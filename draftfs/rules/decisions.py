@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from draftfs import layout
 from draftfs.answers import JobChanged, Rejected, draft_info
 from draftfs.engine import Transaction
-from draftfs.errors import Refused
+from draftfs.errors import Refused, pasteable
 from draftfs.records import Actor, DraftRef, Ending, Job
 from draftfs.rules import claims, drafts, jobs
 
@@ -81,7 +81,7 @@ def reject_drafts(transaction: Transaction, refs: Sequence[DraftRef], actor: Act
             raise Refused(
                 "job_not_open",
                 f"{layout.draft_name(draft)} was promoted: another draft can take its place, it cannot be rejected",
-                hint=f"draftfs ls -- {draft.target}",
+                hint=f"draftfs ls -- {pasteable(draft.target)}",
                 target=draft.target,
                 number=draft.number,
             )

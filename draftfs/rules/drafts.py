@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from draftfs import layout, paths
 from draftfs.answers import Drafted, draft_info
 from draftfs.engine import Transaction, View
-from draftfs.errors import Damaged, NotFound, Refused
+from draftfs.errors import Damaged, NotFound, Refused, pasteable
 from draftfs.records import (
     HAND_EDIT,
     Actor,
@@ -58,7 +58,7 @@ def find(view: View, ref: DraftRef) -> Draft:
         raise NotFound(
             "no_draft",
             f"{ref.target} has no draft {ref.number}",
-            hint=f"draftfs ls --all -- {ref.target}",
+            hint=f"draftfs ls --all -- {pasteable(ref.target)}",
             target=ref.target,
             number=ref.number,
         )
@@ -89,7 +89,7 @@ def add(
         raise Refused(
             "not_covered",
             f"{', '.join(outside)}: not among the paths of job {lease.job} ({', '.join(lease.paths)})",
-            hint="draftfs claim -- " + " ".join(outside),
+            hint="draftfs claim -- " + " ".join(map(pasteable, outside)),
             paths=outside,
             job=lease.job,
         )

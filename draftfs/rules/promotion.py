@@ -13,7 +13,7 @@ from typing import Literal
 from draftfs import layout
 from draftfs.answers import Promoted, Promotion
 from draftfs.engine import Transaction, View
-from draftfs.errors import BadRequest, Refused
+from draftfs.errors import BadRequest, Refused, pasteable
 from draftfs.records import Actor, Choice, Content, Draft, DraftRef, InstallTarget, sha256_of
 from draftfs.rules import decisions, drafts, jobs
 
@@ -114,7 +114,7 @@ def _step(view: View, draft: Draft, seen: Observed, *, force: bool) -> Step:
             "target_moved",
             f"{draft.target} no longer holds what {layout.draft_name(draft)} was made from: promoting it would quietly"
             " undo that change",
-            hint=f"draftfs diff -- {layout.draft_name(draft)}, then reject it, or promote with --force",
+            hint=f"draftfs diff -- {pasteable(layout.draft_name(draft))}, then reject it, or promote with --force",
             target=draft.target,
             number=draft.number,
             base_sha256=sha256_of(draft.base),
@@ -144,7 +144,7 @@ def _refuse_moved_acceptance(view: View, draft: Draft) -> None:
             raise Refused(
                 "job_not_open",
                 f"job {number} of the same contest is accepted already: an acceptance cannot be moved to job {draft.job}",
-                hint=f"draftfs job add a new job on {draft.target}",
+                hint=f"draftfs job add TITLE -- {pasteable(draft.target)}",
                 job=number,
             )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from draftfs import layout
-from draftfs.clock import NANOSECONDS, rfc3339
+from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import View
 from draftfs.errors import Damaged, Refused
 from draftfs.records import Job, Lease
@@ -122,16 +122,16 @@ def refuse(view: View, clashes: tuple[Clash, ...]) -> None:
                 job=clash.by.job,
             )
     described = [describe(view, clash) for clash in clashes]
-    soonest = min(each["expires_in"] for each in described)
+    longest = max(each["expires_in"] for each in described)
     raise Refused(
         "path_clash",
         "; ".join(
             f"{each['path']} is held by {each['holder']} (job {each['job']}"
             + (f", as {each['held']}" if each["held"] != each["path"] else "")
-            + f") until {each['expires_at']}, {each['expires_in']:.0f} s from now"
+            + f") until {each['expires_at']}, {span(each['expires_in'])} from now"
             for each in described
         ),
-        hint=f"wait for it (about {soonest:.0f} s at most), or take another job: draftfs claim --next",
+        hint=f"wait for it ({span(longest)} at most, unless it is renewed), or take another job: draftfs claim --next",
         clashes=described,
     )
 
@@ -158,5 +158,6 @@ def remaining(view: View, lease: Lease) -> float:
 
 
 def until(view: View, lease: Lease) -> str:
-    """When that will be, by today's wall clock: the time in the record is that of a clock which may have jumped since."""
-    return rfc3339(view.now.wall + remaining(view, lease))
+    """When that will be, or was, by today's wall clock: the time in the record is that of a clock which may have jumped since."""
+    overdue = view.now.awake_ns - lease.deadline_ns if lease.boot == view.now.boot else 0
+    return rfc3339(view.now.wall + (remaining(view, lease) if overdue <= 0 else -overdue / NANOSECONDS))

@@ -8,7 +8,8 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import Tinted, columns, shown, time_left, tsv
+from draftfs.cli._show import Tinted, columns, shown, tsv
+from draftfs.clock import span
 from draftfs.codec import to_plain
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _row(line: JobLine) -> tuple[str, ...]:
     job = line.job
     held = "" if job.holder is None else shown(job.holder)
     if line.expires_in is not None:
-        held += f", {time_left(line.expires_in)} left"
+        held += f", {span(line.expires_in)} left"
     return (
         str(job.id),
         Tinted.of("red", job.state) if job.state == "failed" else job.state,

@@ -8,8 +8,9 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command
-from draftfs.cli._show import local, shown, time_left
+from draftfs.cli._show import local, shown
 from draftfs.cli.job.list import plain
+from draftfs.clock import span
 
 if TYPE_CHECKING:
     from draftfs.answers import JobLine
@@ -29,7 +30,7 @@ def _lines(line: JobLine) -> Iterator[str]:
     yield f"  paths     {_words.paths(job.paths)}"
     yield f"  attempts  {job.attempts.used} of {job.attempts.max} used"
     if line.expires_in is not None:
-        yield f"  held by   {shown(job.holder or '')} until {local(line.expires_at)} (in {time_left(line.expires_in)})"
+        yield f"  held by   {shown(job.holder or '')} until {local(line.expires_at)} (in {span(line.expires_in)})"
     if job.after:
         yield f"  after     {', '.join(map(str, job.after))}"
     if line.blocked_by:
