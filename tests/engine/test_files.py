@@ -276,14 +276,15 @@ def test_a_look_is_begun_again_when_somebody_writes_meanwhile(plain):
     assert looks == [0, 1]
 
 
-def test_what_a_look_raises_counts_only_when_nobody_wrote_meanwhile(plain):
+@pytest.mark.parametrize("fault", [Damaged("damaged", "half of it"), KeyError("job"), AssertionError()])
+def test_what_a_look_raises_counts_only_when_nobody_wrote_meanwhile(plain, fault):
     engine, looks = plain.engine(), []
 
     def look(view) -> int:
         looks.append(1)
         if len(looks) == 1:
             plain.add()
-            raise Damaged("damaged", "half of it")
+            raise fault
         return view.counters.position
 
     assert engine.read(look) == 1
