@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import partial
+from itertools import count
 from typing import Any, Final, Protocol, TypeVar
 
 from draftfs import layout, names, tokens
-from draftfs.answers import Claim, Claimed, Drafted, JobChanged, Written
+from draftfs.answers import Claim, Claimed, Configured, Drafted, JobChanged, Promoted, Written
 from draftfs.clock import rfc3339
 from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction, FileView
-from draftfs.errors import BadRequest, Damaged, EnvironmentFault
-from draftfs.records import Actor, Receipt, Standing
+from draftfs.errors import BadRequest, Busy, Damaged, EnvironmentFault
+from draftfs.records import Actor, Job, Receipt, Standing
 from draftfs.rules import claims, receipts
 from draftfs.rules.reservations import remaining
+from draftfs.settings import SETTINGS, to_text
 
 A = TypeVar("A", bound=Written)
 Rule = Callable[[Transaction, str], A]
 
-_TRIES: Final = 8
+_FEWEST_TRIES: Final = 8
 _ENDING: Final = frozenset({"release", "submit"})
 """What a worker must be able to say on a full disk, too: the engine keeps some space for it."""
 _LIVE_FIELDS: Final = frozenset(each.name for each in fields(Written))
@@ -76,18 +80,21 @@ class Calls:
         """
         fingerprint = _fingerprint(operation, self._actor, request)
         key, taken_over = (_checked(receipt), False) if receipt is not None else self._keys.take(fingerprint)
-        for _ in range(_TRIES):
+        end = time.monotonic() + self._engine.lock_wait
+        for attempt in count():
+            if attempt >= _FEWEST_TRIES and time.monotonic() > end:
+                break
             try:
                 answer, performed = self._transact(operation, fingerprint, kind, rule, key, only)
             except PrepareAgain as moved:
                 assert again is not None, "only a rule that can be prepared anew asks for it"
                 rule = again(moved)
                 continue
-            if taken_over and operation == "claim" and answer.replayed and answer.standing != "live":
+            if taken_over and answer.replayed and self._engine.read(partial(_is_overtaken, answer=answer)):
                 key, taken_over = self._keys.renew(), False
                 continue
-            return after(answer, performed) if after is not None and not answer.replayed else answer
-        raise EnvironmentFault("filesystem", "the store changes faster than this can be prepared")
+            return after(answer, performed) if after is not None else answer
+        raise Busy("busy", "the store changes faster than this can be prepared", hint="run the same command again")
 
     def fenced(
         self,
@@ -162,6 +169,32 @@ class Calls:
         expires = rfc3339(view.now.wall + left) if left is not None else None
         now: dict[str, Any] = {"claim": replace(claim, token=token, expires_at=expires, expires_in=left)}
         return replace(answer, **now)
+
+
+def _is_overtaken(view: View, answer: Written) -> bool:
+    """Whether the answer of an earlier call, whose key was kept because nobody saw it, is no longer how things are: the
+    same command is then meant anew. A claim that ended, a draft that a newer one superseded, another choice or setting."""
+    if isinstance(answer, Claimed):
+        return answer.standing != "live"
+    fold = view.store.fold
+    if isinstance(answer, Drafted):
+        kept = (view.get(layout.draft(fold.key(each.target), each.number)) for each in answer.drafts)
+        return any(draft is not None and draft.state == "superseded" for draft in kept)
+    if isinstance(answer, Promoted):
+        found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.promoted)
+        return any(
+            target is None or target.choice is None or target.choice.number != number for number, target in found
+        )
+    if isinstance(answer, Configured):
+        return to_text(answer.key, getattr(view.store.settings, SETTINGS[answer.key])) != answer.value
+    if isinstance(answer, JobChanged) and answer.job.state in {"open", "failed"}:
+        job = view.get(layout.job(answer.job.id))
+        return job is not None and _says(job) != _says(answer.job)
+    return False
+
+
+def _says(job: Job) -> tuple[object, ...]:
+    return job.title, job.text, job.paths, job.after
 
 
 def standing_of(view: View, kept: Receipt) -> Standing | None:

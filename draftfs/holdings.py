@@ -9,7 +9,7 @@ from draftfs import layout, tokens
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
 from draftfs.errors import BadRequest, Damaged, DraftfsError, Fenced, Refused
-from draftfs.records import Lease
+from draftfs.records import Actor, Lease
 from draftfs.rules import drafts, receipts
 from draftfs.worktree import Kept, Worktree
 
@@ -19,8 +19,8 @@ OVER_KEPT: Final = 16
 class Holdings:
     """The claims of one worktree in one store."""
 
-    def __init__(self, engine: FileEngine, store_id: str, worktree: Worktree) -> None:
-        self._engine, self._store_id, self._worktree = engine, store_id, worktree
+    def __init__(self, engine: FileEngine, store_id: str, worktree: Worktree, actor: Actor) -> None:
+        self._engine, self._store_id, self._worktree, self._actor = engine, store_id, worktree, actor
 
     def find(
         self, job: int | None, token: str | None, targets: Sequence[str] = (), receipt: str | None = None
@@ -34,9 +34,10 @@ class Holdings:
         earlier = self._engine.read(lambda view: receipts.claim_of(view, receipt)) if receipt is not None else None
         if token is not None:
             return (job if job is not None else self._job_of(token, earlier)), token
-        kept = [each for each in self._kept() if job in (None, each.job)]
+        everybodys = [each for each in self._kept() if job in (None, each.job)]
+        kept = [each for each in everybodys if each.holder == self._actor.name]
         if not kept:
-            raise self._no_token(job)
+            raise self._no_token(job) if not everybodys else self._not_yours(everybodys[-1])
         for each in kept:
             if (each.job, each.epoch) == earlier:
                 return each.job, each.token
@@ -54,9 +55,9 @@ class Holdings:
         that was made under it; all but the latest few of those go.
         """
         self._worktree.keep(kept)
-        if holder:
-            self._worktree.remember_holder(kept.holder)
         everything = self._kept()
+        if holder and everything[-1].epoch <= kept.epoch:  # who stalled until now does not take it from a successor
+            self._worktree.remember_holder(kept.holder)
         live, _ = self._live(everything) if len(everything) > OVER_KEPT else (everything, [])
         for each in [each for each in everything if each not in live][:-OVER_KEPT]:
             self._worktree.forget(each.job, before=each.epoch + 1)
@@ -103,6 +104,17 @@ class Holdings:
             return [each for each, lease in held if lease is not None], covering
 
         return self._engine.read(look)
+
+    def _not_yours(self, kept: Kept) -> DraftfsError:
+        """Two in one worktree: the token there is the successor's, and the late worker is not to write with it (G4)."""
+        return Fenced(
+            "fenced",
+            f"the claim of job {kept.job} that this worktree keeps is {kept.holder}'s, not {self._actor.name}'s",
+            hint="stop: nothing you write here counts. To go on, claim in a worktree of your own",
+            job=kept.job,
+            epoch=kept.epoch,
+            holder=kept.holder,
+        )
 
     def _no_token(self, job: int | None) -> DraftfsError:
         message = "this worktree keeps no token" + (f" of job {job}" if job is not None else "")

@@ -15,7 +15,7 @@ from draftfs.clock import rfc3339
 from draftfs.engine import View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
-from draftfs.errors import Damaged, NotFound
+from draftfs.errors import Damaged
 from draftfs.layout import Folder, Key
 from draftfs.paths import covers
 from draftfs.records import Content, Draft, DraftRef, Job, Target
@@ -221,13 +221,3 @@ def _drafts(view: FileView, target: Target, damaged: list[Damaged], *, everythin
     refs = (DraftRef(target.path, number) for number in sorted(numbers))
     found = (_tried(partial(drafts.find, view, ref), damaged) for ref in refs)
     return tuple(draft for draft in found if draft is not None)
-
-
-def waiting_of(view: FileView, number: int) -> tuple[DraftRef, ...]:
-    """The drafts of a submitted job that wait for a decision. Raises NotFound `no_draft` without any."""
-    refs = tuple(ref for ref in jobs.find(view, number).drafts if drafts.find(view, ref).state == "waiting")
-    if not refs:
-        raise NotFound(
-            "no_draft", f"job {number} has no draft that waits", hint=f"draftfs job show {number}", job=number
-        )
-    return refs

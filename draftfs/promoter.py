@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from draftfs import layout
 from draftfs.answers import Promoted
 from draftfs.codec import to_plain
-from draftfs.engine import Performed, PrepareAgain, Transaction
+from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
 from draftfs.errors import DraftfsError, EnvironmentFault, Refused, pasteable
-from draftfs.records import Actor, Content, DraftRef
+from draftfs.records import Actor, Content, DraftRef, sha256_of
 from draftfs.rules import drafts, promotion
 from draftfs.rules.promotion import Observed, Ready, Step
 from draftfs.sighting import stamp
@@ -34,16 +35,17 @@ class Promoter:
         self._engine, self._workspace, self._actor = engine, workspace, actor
         self._kept: dict[str, str] = {}
 
-    def rule(self, stack: ExitStack | None, wanted: Sequence[DraftRef], *, force: bool, strict: bool) -> Rule:
+    def rule(self, stack: ExitStack | None, wanted: Sequence[DraftRef] | int, *, force: bool, strict: bool) -> Rule:
         """The rule of one promotion, its files made ready on `stack` if there is one. A refusal is kept for the
         transaction, where the receipt comes first. The rule raises Moved; with `strict` for every change of a target
         since the look, which an editor that never rests could go on for ever. Raises OSError."""
         self._kept = {}
         tree = self._workspace.tree
-        before = {ref.target: stamp(tree.path(ref.target)) for ref in wanted}
         try:
-            observed = self._observed(wanted, keep=stack is not None)
-            steps = self._engine.read(lambda view: promotion.plan(view, wanted, observed, force=force))
+            refs = self._engine.read(lambda view: _meant(view, wanted))
+            before = {ref.target: stamp(tree.path(ref.target)) for ref in refs}
+            observed = self._observed(refs, keep=stack is not None)
+            steps = self._engine.read(lambda view: promotion.plan(view, refs, observed, force=force))
             self._require_whole(steps)
             ready = {step.draft.target: self._ready(stack, step) for step in steps}
         except DraftfsError as fault:
@@ -53,7 +55,7 @@ class Promoter:
             # Another promotion may have been recorded, but not installed, when this one looked: now it is.
             if strict and any(stamp(tree.path(target)) != its for target, its in before.items()):
                 raise Moved
-            if promotion.plan(tx, wanted, observed, force=force) != steps:
+            if _meant(tx, wanted) != refs or promotion.plan(tx, refs, observed, force=force) != steps:
                 raise Moved
             return promotion.carry_out(tx, steps, observed, ready, self._actor)
 
@@ -62,6 +64,8 @@ class Promoter:
     def installed(self, promoted: Promoted, performed: Sequence[Performed]) -> Promoted:
         """The answer, with hand edits that only came to light at the swap. Raises EnvironmentFault, the answer in its
         details, where an install failed: the choice stands all the same."""
+        if promoted.replayed:
+            self._require_installed(promoted)
         kept, self._kept = self._kept, {}
         lines = tuple(replace(each, kept=each.kept or kept.get(each.target)) for each in promoted.promoted)
         promoted = replace(promoted, promoted=lines)
@@ -73,6 +77,20 @@ class Promoter:
                 promoted=to_plain(promoted),
             )
         return promoted
+
+    def _require_installed(self, promoted: Promoted) -> None:
+        """A replay is not to say that a target holds what it could not be made to hold then."""
+        for each in promoted.promoted:
+            target = self._engine.read(partial(drafts.of_target, target=each.target))
+            held = self._workspace.tree.observe(each.target).content
+            chosen = target.choice is not None and target.choice.number == each.number
+            if each.changed and chosen and sha256_of(held) == each.previous_sha256 != each.sha256:
+                raise EnvironmentFault(
+                    "filesystem",
+                    f"the choice is recorded, but {each.target} does not hold it: it still holds what was there before",
+                    hint="mend what is in the way, then promote the same draft again, under a new receipt key",
+                    promoted=to_plain(promoted),
+                )
 
     def keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
         """Record bytes that an editor wrote between the look and the swap."""
@@ -111,6 +129,10 @@ class Promoter:
             return Ready(blob)
         kept = tree.stage_draft(stack, target, step.previous) if step.keeps else None
         return Ready(blob, tree.stage_target(stack, target, step.draft.content), kept)
+
+
+def _meant(view: View, wanted: Sequence[DraftRef] | int) -> tuple[DraftRef, ...]:
+    return promotion.waiting_of(view, wanted) if isinstance(wanted, int) else tuple(wanted)
 
 
 def _refusing(refusal: DraftfsError) -> Rule:

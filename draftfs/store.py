@@ -51,7 +51,7 @@ from draftfs.holdings import Holdings
 from draftfs.listing import Listing, Sides
 from draftfs.records import Actor, Content, DraftRef, Event, Lease, NewJob
 from draftfs.repo import Repo
-from draftfs.rules import claims, decisions, drafts, jobs
+from draftfs.rules import claims, decisions, drafts, jobs, promotion
 from draftfs.rules.claims import NotPrepared, Start
 from draftfs.rules.drafts import Proposal
 from draftfs.settings import SETTINGS, check_ttl, from_text, to_text
@@ -87,7 +87,7 @@ class Store:
         self.worktree = Worktree(repo.git_dir)
         self._workspace = Workspace(repo, self.tree, self.objects)
         self._calls = Calls(self.engine, self.info.id, actor, keys)
-        self._holdings = Holdings(self.engine, self.info.id, self.worktree)
+        self._holdings = Holdings(self.engine, self.info.id, self.worktree, actor)
         self._listing = Listing(self.engine, self._workspace)
 
     @classmethod
@@ -455,18 +455,23 @@ class Store:
         return self._listing.sides(ref, other, base=base)
 
     def promote(
-        self, wanted: Sequence[DraftRef], *, force: bool = False, dry_run: bool = False, receipt: str | None = None
+        self,
+        wanted: Sequence[DraftRef] | int,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        receipt: str | None = None,
     ) -> Promoted:
-        """Make each target hold the chosen draft, all or none (a person's act; G7). With `dry_run` only say what would
-        change.
+        """Make each target hold the chosen draft, all or none (a person's act; G7). A number means all waiting drafts of
+        that submitted job. With `dry_run` only say what would change.
 
         Raises Refused `target_moved`, `tampered`, `not_a_file`; EnvironmentFault, with the answer in its details, where
         an install failed after the choice had been recorded.
         """
         self._require_person("promote")
         self.settle()
-        request = {"drafts": [to_plain(ref) for ref in wanted], "force": force}
-        looks = count()
+        meant = wanted if isinstance(wanted, int) else [to_plain(ref) for ref in wanted]
+        request, looks = {"drafts": meant, "force": force}, count()
         with ExitStack() as stack, _disk("preparing the promotion"):
 
             def prepared(_: PrepareAgain | None = None) -> Callable[[Transaction, str], Promoted]:
@@ -495,7 +500,7 @@ class Store:
 
     def job_drafts(self, job: int) -> tuple[DraftRef, ...]:
         """The drafts that `promote --job` means: those of a submitted job that wait. Raises `no_draft` without any."""
-        return self.engine.read(lambda view: listing.waiting_of(view, job))
+        return self.engine.read(lambda view: promotion.waiting_of(view, job))
 
     def draft_refs(self, arguments: Sequence[str]) -> tuple[DraftRef, ...]:
         """What a user named: draft files (as the shell completes them), or a target and a number. Raises `no_draft`."""
@@ -615,7 +620,7 @@ class Store:
             raise Refused(
                 "agents_cannot_promote",
                 f"only a person can {doing}, and this command runs {where}",
-                hint=f"cd {self.tree.top}, without DRAFTFS_AGENT and --as",
+                hint=f"stop, and leave it to a person: they do it in {self.tree.top}",
             )
 
 

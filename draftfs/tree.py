@@ -95,8 +95,9 @@ class Tree:
 
     def file_state(self, draft: Draft) -> Literal["whole", "missing", "tampered"]:
         """Whether the draft's file holds what was recorded. Its mode on disk does not count."""
-        sighting, _ = look(self.path(layout.draft_name(draft)))
-        if sighting.kind == "absent":
+        path = self.path(layout.draft_name(draft))
+        sighting, _ = look(path)
+        if sighting.kind == "absent" or not os.path.isdir(os.path.dirname(path)):
             return "missing"
         if sighting.content is None:
             return "tampered"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from datetime import datetime
 from typing import Final
 
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BYTE: Final = re.compile("[\udc80-\udcff]")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
 
 
@@ -75,9 +78,12 @@ def first_words(text: str | None, width: int) -> str:
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
-def tsv(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """For pipes: tabs between columns, no header, no padding."""
-    return ("\t".join(map(shown, row)) for row in rows)
+def tsv(rows: Iterable[Sequence[str]]) -> Iterator[str | bytes]:
+    r"""For pipes: tabs between columns, no header, no padding. Names come out with their exact bytes, but for control
+    characters, which are escaped (`\x0a`), and the backslash, which is doubled: no two names look alike."""
+    for row in rows:
+        line = "\t".join(_CONTROL.sub(_escaped, cell.replace("\\", "\\\\")) for cell in row)
+        yield os.fsencode(line) + b"\n" if _BYTE.search(line) else line
 
 
 class Tinted(str):

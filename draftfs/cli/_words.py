@@ -29,7 +29,7 @@ def _with_replay(answer: Written, lines: Iterable[str]) -> Iterator[str]:
         yield f"replayed: this is the answer of an earlier call{now}"
 
 
-def listed(name: str, lines: Listed[Any], plain: Callable[[Any], Any], shown_lines: Iterable[str]) -> Answer:
+def listed(name: str, lines: Listed[Any], plain: Callable[[Any], Any], shown_lines: Iterable[str | bytes]) -> Answer:
     """The answer of a list. What it had to leave out for damage in the store is said beside it, and does not fail it."""
     data = {name: [plain(each) for each in lines], "damaged": to_plain(lines.damaged)}
     return Answer(data, shown_lines, warnings=_damaged(lines))

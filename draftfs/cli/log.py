@@ -29,8 +29,9 @@ def run(call: Call, limit: int, after: int | None) -> Answer:
     """One line per event, in the order in which the changes were committed: position, time, who, what. In a pipe, tabs stand
     between these columns."""
     events = call.store().log(after=after, limit=limit)
-    rows = [(str(each.position), local(each.at), shown(each.actor), shown(in_words(each))) for each in events]
-    lines = columns(rows, call.paint, right=frozenset({0})) if call.terminal else tsv(rows)
+    rows = [(str(each.position), local(each.at), each.actor, in_words(each)) for each in events]
+    for_people = [tuple(map(shown, row)) for row in rows]
+    lines = columns(for_people, call.paint, right=frozenset({0})) if call.terminal else tsv(rows)
     return Answer({"events": [to_plain(each) for each in events]}, lines if rows else _nothing(call))
 
 

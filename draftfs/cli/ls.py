@@ -40,7 +40,7 @@ def run(call: Call, paths: tuple[str, ...], everything: bool) -> Answer:
     return _words.listed("targets", targets, to_plain, lines)
 
 
-def _pipe(targets: Sequence[TargetLine], repo: Repo) -> Iterator[str]:
+def _pipe(targets: Sequence[TargetLine], repo: Repo) -> Iterator[str | bytes]:
     for line in (each for target in targets for each in target.drafts):
         draft = line.draft
         facts = (

@@ -42,20 +42,20 @@ def run(call: Call, drafts: tuple[str, ...], job: int | None, yes: bool, dry_run
     if bool(drafts) == (job is not None):
         usage("name drafts, or a job", "draftfs ls")
     store = call.store()
-    refs = store.job_drafts(job) if job is not None else store.draft_refs(drafts)
+    wanted: Sequence[DraftRef] | int = job if job is not None else store.draft_refs(drafts)
     if dry_run:
-        return _plan(store, refs, call, force=force)
+        return _plan(store, wanted, call, force=force)
     if call.interactive and not yes:
-        _ask(store, refs, call, force=force)
-    promoted = store.promote(refs, force=force, receipt=call.receipt)
+        _ask(store, wanted, call, force=force)
+    promoted = store.promote(wanted, force=force, receipt=call.receipt)
     return _words.written(promoted, _lines(promoted, store))
 
 
 # ── before ──
 
 
-def _plan(store: Store, refs: Sequence[DraftRef], call: Call, *, force: bool) -> Answer:
-    planned = store.promote(refs, force=force, dry_run=True)
+def _plan(store: Store, wanted: Sequence[DraftRef] | int, call: Call, *, force: bool) -> Answer:
+    planned = store.promote(wanted, force=force, dry_run=True)
     found = _differences(store, planned)
     data: dict[str, Any] = {
         **{name: value for name, value in to_plain(planned).items() if name in ("promoted", "accepted", "cancelled")},
@@ -105,9 +105,9 @@ def _summary(found: Sequence[tuple[Promotion, Difference]], planned: Promoted, s
         yield f"job {job}: cancelled, since another of its contest is accepted"
 
 
-def _ask(store: Store, refs: Sequence[DraftRef], call: Call, *, force: bool) -> None:
+def _ask(store: Store, wanted: Sequence[DraftRef] | int, call: Call, *, force: bool) -> None:
     """Show what will change, and go on only with a yes. Raises BadRequest `usage` without one."""
-    planned = store.promote(refs, force=force, dry_run=True)
+    planned = store.promote(wanted, force=force, dry_run=True)
     found = _differences(store, planned)
     text = "\n".join(_summary(found, planned, store))
     call.streams.answer(call.streams.encoded(f"{text}\nPromote? [y/N] "))

@@ -166,6 +166,8 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
     now, seconds = transaction.now, ttl or transaction.store.settings.claim_ttl
     counters = transaction.counters
     epoch = counters.epoch + 1
+    if transaction.get(layout.ended_claim(job.id, epoch)) is not None:
+        raise _behind(f"epoch {epoch} of job {job.id}")
     transaction.put(layout.COUNTERS, replace(counters, epoch=epoch, live=counters.live + 1))
     lease = Lease(
         job=job.id,
@@ -188,6 +190,12 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
     job = jobs.change(transaction, job, "claim", attempts=attempts, holder=actor.name, epoch=epoch, because=None)
     transaction.append("claim.taken", actor.name, job=job.id, epoch=epoch, paths=job.paths, ttl=seconds)
     return Claimed(claim=dead_or_alive(lease), job=job, newer=start.newer)
+
+
+def _behind(what: str) -> Damaged:
+    """The counters are older than the records: put back from a backup, say. A number given twice would write over one."""
+    name = layout.COUNTERS.name
+    return Damaged("damaged", f"{name} is behind: {what} was given already", file=name)
 
 
 def _refuse_second_holder(view: View, actor: Actor, start: Start) -> None:
@@ -349,8 +357,11 @@ def sweep(transaction: Transaction, only: int | None = None) -> None:
         for lease in _of_another_boot(transaction):
             _rebase(transaction, lease)
     for lease in list(overdue(transaction)) if only is None else _one_overdue(transaction, only):
-        if only is None and not _can_end(transaction, lease):
-            continue  # its paths stay held until doctor mends what is damaged; nobody else is to fail over it
+        if not _can_end(transaction, lease):
+            if only is None:
+                continue  # its paths stay held until doctor mends what is damaged; nobody else is to fail over it
+            name = layout.lease(lease.job).name
+            raise Damaged("damaged", f"{name} and the record of its job do not fit each other", file=name)
         end(transaction, lease, "lapsed", SYSTEM, None)
         job = jobs.change(transaction, jobs.find(transaction, lease.job), "lose", holder=None)
         transaction.append(
@@ -366,10 +377,9 @@ def _one_overdue(view: View, number: int) -> list[Lease]:
 
 def _can_end(view: View, lease: Lease) -> bool:
     try:
-        jobs.find(view, lease.job)
+        return jobs.find(view, lease.job).state == "claimed"
     except (Damaged, NotFound):
         return False
-    return True
 
 
 def _of_another_boot(view: View) -> Iterator[Lease]:

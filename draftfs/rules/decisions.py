@@ -44,13 +44,24 @@ def accept(transaction: Transaction, number: int, actor: Actor) -> JobChanged:
     if left and job.state == "submitted":
         raise Refused(
             "job_not_open",
-            f"job {number} has {len(left)} drafts that wait for a decision: promoting one accepts the job",
+            f"job {number} has drafts that wait for a decision ({len(left)}): promoting one accepts the job",
             hint=f"draftfs promote --job {number}, or draftfs reject DRAFT --because TEXT",
             job=number,
             drafts=[{"target": ref.target, "number": ref.number} for ref in left],
         )
+    if job.drafts and job.state == "submitted" and not _promoted(transaction, job):
+        raise Refused(
+            "job_not_open",
+            f"job {number} has only rejected drafts: there is nothing to accept",
+            hint=f"draftfs job reject {number} --because TEXT",
+            job=number,
+        )
     _accept(transaction, job, actor)
     return JobChanged(job=jobs.find(transaction, number))
+
+
+def _promoted(transaction: Transaction, job: Job) -> bool:
+    return any(drafts.find(transaction, ref).state == "promoted" for ref in job.drafts)
 
 
 def reject(transaction: Transaction, number: int, actor: Actor, because: str) -> JobChanged:
@@ -85,6 +96,9 @@ def reject_drafts(transaction: Transaction, refs: Sequence[DraftRef], actor: Act
                 target=draft.target,
                 number=draft.number,
             )
+        if draft.state == "rejected":  # its worker has been given a reason already
+            rejected.append(draft)
+            continue
         rejected.append(drafts.decide(transaction, draft, "rejected", because))
         transaction.append(
             "draft.rejected",

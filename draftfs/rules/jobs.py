@@ -117,6 +117,9 @@ def _added(
     transaction: Transaction, new: NewJob, number: int, span: tuple[int, ...], after: tuple[int, ...], actor: str
 ) -> Job:
     now = transaction.now.stamp
+    if transaction.get(layout.job(number)) is not None or transaction.get(layout.done(number)) is not None:
+        name = layout.COUNTERS.name
+        raise Damaged("damaged", f"{name} is behind: job {number} was given already", file=name)
     job = Job(
         id=number,
         title=new.title,

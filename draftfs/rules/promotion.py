@@ -13,7 +13,7 @@ from typing import Literal
 from draftfs import layout
 from draftfs.answers import Promoted, Promotion
 from draftfs.engine import Transaction, View
-from draftfs.errors import BadRequest, Refused, pasteable
+from draftfs.errors import BadRequest, NotFound, Refused, pasteable
 from draftfs.records import Actor, Choice, Content, Draft, DraftRef, InstallTarget, sha256_of
 from draftfs.rules import decisions, drafts, jobs
 
@@ -79,6 +79,16 @@ def alternatives(view: View, draft: Draft) -> tuple[Draft, ...]:
 def acceptable(view: View, draft: Draft) -> tuple[Content | None, ...]:
     """The contents that the target may hold for `draft` to be promoted without force: its base, an alternative, itself."""
     return (draft.base, *(each.content for each in alternatives(view, draft)), draft.content)
+
+
+def waiting_of(view: View, number: int) -> tuple[DraftRef, ...]:
+    """The drafts of a submitted job that wait for a decision. Raises NotFound `no_draft` without any."""
+    refs = tuple(ref for ref in jobs.find(view, number).drafts if drafts.find(view, ref).state == "waiting")
+    if not refs:
+        raise NotFound(
+            "no_draft", f"job {number} has no draft that waits", hint=f"draftfs job show {number}", job=number
+        )
+    return refs
 
 
 def known_contents(view: View, draft: Draft) -> tuple[Content | None, ...]:

@@ -97,7 +97,7 @@ class Held:
             for ancestor in _ancestors(key):
                 hits += self._at.get(ancestor, ())
             for held, by in hits:
-                if by.job != job.id and by.job not in job.contest:
+                if by.job == job.id or by.job not in job.contest:  # itself: a lease whose job forgot about it
                     found[path, held, by.job] = Clash(path, held, by)
         return tuple(found[each] for each in sorted(found))
 

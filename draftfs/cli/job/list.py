@@ -36,7 +36,7 @@ def plain(line: JobLine) -> dict[str, Any]:
     return {**found.pop("job"), **found}
 
 
-def _pipe(jobs: Sequence[JobLine]) -> Iterator[str]:
+def _pipe(jobs: Sequence[JobLine]) -> Iterator[str | bytes]:
     for line in jobs:
         job = line.job
         left = "" if line.expires_in is None else str(int(line.expires_in))
@@ -51,7 +51,7 @@ def _pipe(jobs: Sequence[JobLine]) -> Iterator[str]:
         yield from tsv([(*facts, ",".join(map(str, job.after)), ", ".join(line.blocked_by), job.title, *job.paths)])
 
 
-def _table(jobs: Sequence[JobLine], call: Call) -> Iterator[str]:
+def _table(jobs: Sequence[JobLine], call: Call) -> Iterator[str | bytes]:
     if not jobs:
         yield "no job is open"
         yield "next: draftfs job add TITLE PATH…"
