@@ -21,7 +21,7 @@ from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction, FileView
 from draftfs.errors import BadRequest, Busy, Damaged, EnvironmentFault
 from draftfs.records import Actor, Job, Receipt, Standing
-from draftfs.rules import claims, receipts
+from draftfs.rules import lapses, receipts
 from draftfs.rules.reservations import remaining
 from draftfs.settings import SETTINGS, to_text
 
@@ -114,11 +114,11 @@ class Calls:
         """Commit lapses that this look is the first to notice, where the store can be written."""
 
         def due(view: FileView) -> bool:
-            return view.counters.boot != view.now.boot or any(claims.overdue(view))
+            return view.counters.boot != view.now.boot or any(lapses.overdue(view))
 
         with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
             if self._engine.read(due):
-                self._engine.write(claims.sweep)
+                self._engine.write(lapses.sweep)
 
     def _transact(
         self,
@@ -144,7 +144,7 @@ class Calls:
             standing = receipts.standing(tx, *claim) if claim is not None else None
             return replace(self._alive(tx, answer, key), receipt=key, standing=standing)
 
-        committed = self._engine.write(lambda tx: claims.sweep(tx, only), step, urgent=operation in _ENDING)[-1]
+        committed = self._engine.write(lambda tx: lapses.sweep(tx, only), step, urgent=operation in _ENDING)[-1]
         answer: A = committed.value
         return answer, committed.performed
 
