@@ -193,7 +193,7 @@ class Command(click.Command):
         formatter.write(f"{self.short_help}\n\n")
         for example in self._examples:
             formatter.write(f"  $ {example}\n")
-        formatter.write(f"\nUsage: {ctx.command_path} {self._synopsis}\n")
+        formatter.write(f"\nUsage: {ctx.command_path} {self._synopsis}".rstrip() + "\n")
         for paragraph in (self.help or "").split("\n\n"):
             formatter.write_paragraph()
             formatter.write_text(" ".join(paragraph.split()))

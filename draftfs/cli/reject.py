@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @command(
     "reject",
-    "Turn drafts down, with a reason that reaches their authors",
+    "Turn drafts down, with a reason",
     synopsis="DRAFT… --because TEXT",
     examples=['draftfs reject docs/spec.md.draft-0003@ann --because "the second table is made up"'],
     writes=True,
 )
 @click.argument("drafts", nargs=-1, metavar="DRAFT…")
-@click.option("--because", required=True, metavar="TEXT", help="Say why; the author is told.")
+@click.option("--because", required=True, metavar="TEXT", help="Say why; draftfs log shows it.")
 def run(call: Call, drafts: tuple[str, ...], because: str) -> Answer:
     """Names draft files, or one target and a number. All are turned down, or none. Their bytes are kept. For people only."""
     if not drafts:

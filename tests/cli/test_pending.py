@@ -166,10 +166,15 @@ def test_an_interrupted_command_is_found_again(place):
     with open(place.field.store / "lock", "r+b") as held:
         portalocker.lock(held, portalocker.LockFlags.EXCLUSIVE)
         process = subprocess.Popen(
-            command, cwd=place.root, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=place.root,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - background jobs ignore it
         )
-        wait_for(lambda: pending(str(place.root / ".git")))
-        time.sleep(0.3)
+        wait_for(lambda: any(name.endswith(".json") for name in pending(str(place.root / ".git"))))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         portalocker.unlock(held)

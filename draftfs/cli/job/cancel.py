@@ -15,7 +15,7 @@ from draftfs.cli._command import Number, command
     writes=True,
 )
 @click.argument("job", type=Number())
-@click.option("--because", metavar="TEXT", help="Say why; whoever worked on it is told.")
+@click.option("--because", metavar="TEXT", help="Say why; draftfs log and job show tell it.")
 def run(call: Call, job: int, because: str | None) -> Answer:
     """A worker who holds it is fenced: nothing it writes counts any more. For people only."""
     cancelled = call.store().cancel_job(job, because=because, receipt=call.receipt)

@@ -15,7 +15,7 @@ from draftfs.cli._command import Number, command
     writes=True,
 )
 @click.argument("job", type=Number())
-@click.option("--because", required=True, metavar="TEXT", help="Say why; whoever worked on it is told.")
+@click.option("--because", required=True, metavar="TEXT", help="Say why; draftfs log and job show tell it.")
 def run(call: Call, job: int, because: str) -> Answer:
     """The job is open again, or failed when no attempt is left. For people only."""
     rejected = call.store().reject_job(job, because=because, receipt=call.receipt)

@@ -44,5 +44,15 @@ def _lines(line: JobLine) -> Iterator[str]:
     yield f"  added     {local(job.added_at)} by {shown(job.added_by)}"
     for text in job.text.splitlines():
         yield f"  | {shown(text)}"
+    yield from _next(line)
+
+
+def _next(line: JobLine) -> Iterator[str]:
+    job = line.job
     if job.state == "open" and not line.blocked_by:
         yield f"next: draftfs claim {job.id} --seen {job.version}"
+    elif job.state == "submitted":
+        decide = "promote --job" if job.drafts else "job accept"
+        yield f"next: draftfs {decide} {job.id}, or draftfs job reject {job.id} --because TEXT"
+    elif job.state == "failed":
+        yield f"next: draftfs job retry {job.id}, or draftfs job cancel {job.id}"
