@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 
-from draftfs import Damaged, DraftRef, EnvironmentFault, Fenced, Refused
-from draftfs.engine import fs
+from draftfs import Busy, Damaged, DraftRef, EnvironmentFault, Fenced, Refused
+from draftfs.answers import Configured
+from draftfs.engine import PrepareAgain, fs
 from tests.protocol import data, error, run
 from tests.support import draftfs
 
@@ -143,6 +144,23 @@ def test_in_a_pipe_no_two_names_look_alike_and_bytes_come_out_as_they_are(real):
     assert where.is_dir()
     error(run(real, "me", "promote", "--", "nothing.draft-0001@ann"), 5, "no_draft")
     data(run(real, "me", "promote", "--", "bad\udcff.md.draft-0001@ann"))
+
+
+def test_who_is_overtaken_twenty_times_is_not_refused(field):
+    """As `claim --next` by thirty at once is: each winner makes all others look again."""
+    left = iter(range(20))
+
+    def rule(tx, _):
+        if next(left, None) is not None:
+            raise PrepareAgain
+        return Configured(key="claim.ttl", value="30m")
+
+    answer = field.me._calls.write("config", {}, Configured, rule, None, again=lambda _: rule)
+    assert answer.value == "30m"
+    waiting = field.open(lock_wait=0.01)
+    left = iter(range(10**9))
+    with pytest.raises(Busy):
+        waiting._calls.write("config", {}, Configured, rule, None, again=lambda _: rule)
 
 
 def test_a_draft_that_cannot_be_shown_is_missing_not_tampered(field):
