@@ -78,10 +78,6 @@ def ended_claim(number: int, epoch: int) -> Key[EndedClaim]:
     return Key(f"claims/{number:04d}/{epoch}.yaml", EndedClaim)
 
 
-def ended_claims(number: int) -> Folder[EndedClaim]:
-    return Folder(f"claims/{number:04d}", EndedClaim)
-
-
 def receipt(key_sha256: str) -> Key[Receipt]:
     return Key(f"receipts/{key_sha256[:2]}/{key_sha256}.yaml", Receipt)
 

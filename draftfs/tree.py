@@ -69,25 +69,25 @@ class Tree:
 
     def highest_number(self, target: str) -> int:
         """The highest number that a draft-shaped file beside the target has, whoever put it there; 0 without any."""
-        folder, _, name = target.rpartition("/")
         try:
-            listed = os.listdir(self.path(folder) if folder else self.top)
+            numbers = [each.number for each in self._drafts_beside(target)]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return 0
-        drafts = (layout.parse_draft_name(each) for each in listed if each.startswith(name))
-        numbers = (each.number for each in drafts if each is not None and each.target == name)
         return max((number for number in numbers if number < _FAR_NUMBER), default=0)
 
     def draft_files(self, target: str, number: int) -> list[str]:
         """The files beside the target that are named like its draft of this number."""
-        folder, _, name = target.rpartition("/")
         try:
-            listed = os.listdir(self.path(folder) if folder else self.top)
+            return [str(each) for each in self._drafts_beside(target) if each.number == number]
         except OSError:
             return []
-        parsed = [layout.parse_draft_name(each) for each in sorted(listed) if each.startswith(name)]
-        found = [each for each in parsed if each is not None and (each.target, each.number) == (name, number)]
-        return [f"{folder}/{each}" if folder else str(each) for each in found]
+
+    def _drafts_beside(self, target: str) -> list[layout.DraftName]:
+        """What the draft-shaped files beside the target say, by root-relative name, sorted. Raises OSError."""
+        folder, slash, name = target.rpartition("/")
+        listed = sorted(each for each in os.listdir(self.path(folder) if folder else self.top) if each.startswith(name))
+        parsed = (layout.parse_draft_name(f"{folder}{slash}{each}") for each in listed)
+        return [each for each in parsed if each is not None and each.target == target]
 
     def shows(self, name: str) -> bool:
         """Whether a file of this name (a draft's) is there."""

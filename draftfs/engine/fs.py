@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -260,17 +260,6 @@ def unlink(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         return
-
-
-def remove_empty_folders(folders: Sequence[str]) -> None:
-    """Remove those of `folders` that are empty, in the order given."""
-    for folder in folders:
-        _announce("rmdir", folder)
-        try:
-            os.rmdir(folder)
-        except OSError as fault:
-            if fault.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
-                raise
 
 
 def set_mode(descriptor: int, mode: int, path: str) -> None:

@@ -235,7 +235,7 @@ class Session:
         touched |= {layout.segment(payload["feed"][0]) for _, payload in contents.records if "feed" in payload}
         folders = {os.path.dirname(name) for name in touched}
         folders |= {os.path.dirname(folder) for folder in folders}
-        pending = pending_effects(contents)
+        carried = carried_over(contents)
         try:
             for name in sorted(touched):
                 fs.sync_file(self._path(name))
@@ -245,9 +245,9 @@ class Session:
             self._distrust()
             raise
         last = max(contents.last, reached)
-        self._replace_journal(journal.new(last, [_plain_effect(*each, key) for key, each in pending.items()]))
+        self._replace_journal(journal.new(last, carried))
         size, device = os.fstat(self._journal).st_size, os.fstat(self._journal).st_dev
-        self._mark = Mark(last, size, 0, self._head["salt"], len(pending), device, self.now.boot)
+        self._mark = Mark(last, size, 0, self._head["salt"], len(carried), device, self.now.boot)
         fill_reserve(self.folder, self._sharing)
 
     def _replace_journal(self, data: bytes) -> None:

@@ -164,7 +164,7 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
     counters = transaction.counters
     epoch = counters.epoch + 1
     if transaction.get(layout.ended_claim(job.id, epoch)) is not None:
-        raise _behind(f"epoch {epoch} of job {job.id}")
+        raise jobs.behind(f"epoch {epoch} of job {job.id}")
     transaction.put(layout.COUNTERS, replace(counters, epoch=epoch, live=counters.live + 1))
     lease = Lease(
         job=job.id,
@@ -187,12 +187,6 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
     job = jobs.change(transaction, job, "claim", attempts=attempts, holder=actor.name, epoch=epoch, because=None)
     transaction.append("claim.taken", actor.name, job=job.id, epoch=epoch, paths=job.paths, ttl=seconds)
     return Claimed(claim=dead_or_alive(lease), job=job, newer=start.newer)
-
-
-def _behind(what: str) -> Damaged:
-    """The counters are older than the records: put back from a backup, say. A number given twice would write over one."""
-    name = layout.COUNTERS.name
-    return Damaged("damaged", f"{name} is behind: {what} was given already", file=name)
 
 
 def _refuse_second_holder(view: View, actor: Actor, start: Start) -> None:

@@ -118,8 +118,7 @@ def _added(
 ) -> Job:
     now = transaction.now.stamp
     if transaction.get(layout.job(number)) is not None or transaction.get(layout.done(number)) is not None:
-        name = layout.COUNTERS.name
-        raise Damaged("damaged", f"{name} is behind: job {number} was given already", file=name)
+        raise behind(f"job {number}")
     job = Job(
         id=number,
         title=new.title,
@@ -141,6 +140,12 @@ def _added(
     transaction.put(layout.job(number), job)
     transaction.append("job.added", actor, job=number, title=job.title, paths=job.paths, after=job.after)
     return job
+
+
+def behind(what: str) -> Damaged:
+    """The counters are older than the records: put back from a backup, say. A number given twice would write over one."""
+    name = layout.COUNTERS.name
+    return Damaged("damaged", f"{name} is behind: {what} was given already", file=name)
 
 
 def outermost(fold: paths.Fold, given: Iterable[str]) -> tuple[str, ...]:

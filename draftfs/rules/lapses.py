@@ -23,8 +23,12 @@ def overdue(view: View) -> Iterator[Lease]:
             lease = view.get(key)
         except Damaged:
             continue  # what cannot be read cannot lapse; its paths stay held until doctor mends it
-        if lease is not None and lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns:
+        if lease is not None and _is_overdue(view, lease):
             yield lease
+
+
+def _is_overdue(view: View, lease: Lease) -> bool:
+    return lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns
 
 
 def sweep(transaction: Transaction, only: int | None = None) -> None:
@@ -50,8 +54,7 @@ def sweep(transaction: Transaction, only: int | None = None) -> None:
 
 def _one_overdue(view: View, number: int) -> list[Lease]:
     lease = view.get(layout.lease(number))
-    past = lease is not None and lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns
-    return [lease] if lease is not None and past else []
+    return [lease] if lease is not None and _is_overdue(view, lease) else []
 
 
 def _can_end(view: View, lease: Lease) -> bool:
