@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeVar
 
 from draftfs import layout
 from draftfs.errors import Damaged
-from draftfs.records import Draft, DraftRef, DraftState, Job, Standing, sha256_of
+from draftfs.records import Draft, DraftRef, DraftState, Job, Standing, TreeEntry, sha256_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +128,21 @@ class Promoted(Written):
 
 
 @dataclass(frozen=True)
+class VouchedChange:
+    """A change of one path that a person vouched for, and the commit it is in. `before` and `after` None: no such file."""
+
+    commit: str | None
+    path: str
+    before: TreeEntry | None
+    after: TreeEntry | None
+
+
+@dataclass(frozen=True)
+class Vouched(Written):
+    admitted: tuple[VouchedChange, ...]
+
+
+@dataclass(frozen=True)
 class Configured(Written):
     key: str
     value: str
@@ -233,6 +248,7 @@ BY_OPERATION: Final[dict[str, type[Written]]] = {
     "promote": Promoted,
     "reject": Rejected,
     "config": Configured,
+    "admit": Vouched,
 }
 """What a receipt's answer is, by the receipt's operation."""
 

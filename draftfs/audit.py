@@ -16,7 +16,7 @@ from draftfs.codec import from_plain
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, EnvironmentFault
 from draftfs.layout import Folder, Key
-from draftfs.records import Counters, Draft, DraftRef, EndedClaim, Event, Job, Lease, Receipt, Target
+from draftfs.records import Admissions, Counters, Draft, DraftRef, EndedClaim, Event, Job, Lease, Receipt, Target
 
 R = TypeVar("R")
 Claim = tuple[int, int]
@@ -75,6 +75,7 @@ class Records:
         self.leases: dict[str, Lease] = self._all(layout.LEASES)
         self.ended: dict[str, EndedClaim] = self._below("claims", EndedClaim)
         self.receipts: dict[str, Receipt] = self._below("receipts", Receipt)
+        self.admissions: dict[str, Admissions] = self._all(Folder("admitted", Admissions))
         self.drafts: dict[str, Draft] = {}
         self.targets: dict[str, Target] = {}
         for folder in view.subfolders("drafts"):
@@ -204,6 +205,16 @@ class Records:
                 self._miss(layout.ended_claim(*claim).name, "is missing: nothing says how that claim ended")
         for name in self._drafts_named() - self.drafts.keys() - self.feed.lost:
             self._miss(name, "is missing from the store")
+
+        for name, path in self.reserved().items():
+            if name not in self.admissions:
+                self._miss(name, f"is missing: commits of {path} pass without a claim")
+
+    def reserved(self) -> dict[str, str]:
+        """Every path that was ever reserved, by the name of the record of its admissions."""
+        paths = [path for lease in self.leases.values() for path in lease.paths]
+        paths += [str(path) for event in self.feed.claims.values() for path in event.data.get("paths", ())]
+        return {layout.admitted(self.fold.key(path)).name: path for path in paths}
 
     def _is_over(self, claim: Claim) -> bool:
         """Whether this claim cannot be the one whose lease cannot be read."""

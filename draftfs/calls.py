@@ -18,7 +18,7 @@ from draftfs.clock import rfc3339
 from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
-from draftfs.engine.transaction import FileTransaction, FileView
+from draftfs.engine.transaction import FileTransaction
 from draftfs.errors import BadRequest, Busy, Damaged, EnvironmentFault
 from draftfs.records import Actor, Job, Receipt, Standing
 from draftfs.rules import lapses, receipts
@@ -112,12 +112,8 @@ class Calls:
 
     def notice(self) -> None:
         """Commit lapses that this look is the first to notice, where the store can be written."""
-
-        def due(view: FileView) -> bool:
-            return view.counters.boot != view.now.boot or any(lapses.overdue(view))
-
         with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
-            if self._engine.read(due):
+            if self._engine.read(lapses.due):
                 self._engine.write(lapses.sweep)
 
     def _transact(

@@ -45,6 +45,7 @@ _CONCERNS: Final = {
     "claims": "G4",
     "receipts": "G1",
     "drafts": "G6",
+    "admitted": "G4",
     "feed": "G5",
 }
 """The guarantee that a file of each folder bears, besides G10."""

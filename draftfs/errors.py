@@ -110,6 +110,7 @@ CODES: Final[dict[str, type[DraftfsError]]] = {
             "no_token",
             "nothing_ready",
             "all_done",
+            "shared_hooks",
         ),
         Refused,
     ),

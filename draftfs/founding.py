@@ -7,16 +7,18 @@ import re
 import time
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from draftfs import layout
 from draftfs.clock import Clock
-from draftfs.engine import fs, lock, salvage, yamlfile
-from draftfs.engine.files import create
-from draftfs.errors import EnvironmentFault, from_oserror
+from draftfs.engine import Transaction, fs, lock, salvage, yamlfile
+from draftfs.engine.files import FileEngine, create
+from draftfs.errors import BadRequest, EnvironmentFault, NotFound, Refused, from_oserror, pasteable
 from draftfs.filesystems import SHARED_FILE_SYSTEMS, file_system, probe_fold
-from draftfs.opening import CONFIG_KEY, default_folder, is_store, refuse_headless
-from draftfs.records import Settings, StoreInfo
+from draftfs.git.command import require_version
+from draftfs.opening import CONFIG_KEY, default_folder, git_dir_of, is_store, refuse_headless
+from draftfs.records import Actor, Settings, StoreInfo
 from draftfs.repo import Repo
 from draftfs.workspace import ensure_lines
 from draftfs.worktree import Kept, Worktree
@@ -29,7 +31,9 @@ _EXCLUDED: Final = ("*.draft-[0-9][0-9][0-9][0-9]*@*", ".draftfs-*")
 def mend(repo: Repo, clock: Clock, lock_wait: float, file: str) -> list[str]:
     """Mend what keeps the store from being opened at all; says in words what was done, nothing where it cannot be."""
     named = repo.config(CONFIG_KEY)
-    folder = os.path.normpath(os.path.join(repo.common_dir, named)) if named is not None else default_folder(repo)
+    folder = (
+        os.path.normpath(os.path.join(repo.common_dir, named)) if named is not None else default_folder(repo.common_dir)
+    )
     try:
         if file == layout.JOURNAL:
             return salvage.renew_journal(folder, clock.now(), lock_wait)
@@ -40,13 +44,14 @@ def mend(repo: Repo, clock: Clock, lock_wait: float, file: str) -> list[str]:
 
 def _rewrite(repo: Repo, folder: str, clock: Clock, lock_wait: float) -> list[str]:
     """Write store.yaml anew: as the journal has it, or as `init` would, under the id that the store had."""
-    root, path = repo.main_checkout(), f"{folder}/{layout.STORE.name}"
+    path = f"{folder}/{layout.STORE.name}"
+    root = repo.main_checkout() or _root_in(path, repo)
     if root is None:
         return []
     with lock.exclusive(f"{folder}/{layout.LOCK}", lock_wait):
         image, told = salvage.image_of(folder, layout.STORE.name), "put back from the journal, nothing is lost"
         if image is None:
-            known = _id_in(path) or _id_of_kept_tokens(repo)
+            known = _found_in(path, rb"([0-9a-f-]{36})", "id") or _id_of_kept_tokens(repo)
             info = _fresh_info(repo, root, clock, known or str(uuid.uuid4()))
             image, told = yamlfile.encode(info), "written anew; its settings are the first ones again: draftfs config"
             if known is None:
@@ -58,13 +63,20 @@ def _rewrite(repo: Repo, folder: str, clock: Clock, lock_wait: float) -> list[st
     return [f"{layout.STORE.name}: {told}" + (f"; what was there is now {aside}" if aside is not None else "")]
 
 
-def _id_in(path: str) -> str | None:
+def _root_in(path: str, repo: Repo) -> str | None:
+    """The root that a damaged record of the store names, if that is a checkout of this repository."""
+    found = _found_in(path, rb'([^"\\\n]+)', "root")
+    root = os.path.normpath(os.path.join(repo.common_dir, found)) if found is not None else None
+    return root if root is not None and git_dir_of(root) in repo.git_dirs() else None
+
+
+def _found_in(path: str, value: bytes, field: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            found = re.search(rb'^id: "([0-9a-f-]{36})"$', file.read(1 << 16), re.MULTILINE)
+            found = re.search(b'^%b: "%b"$' % (field.encode(), value), file.read(1 << 16), re.MULTILINE)
     except OSError:
         return None
-    return found[1].decode("ascii") if found else None
+    return os.fsdecode(found[1]) if found else None
 
 
 def _id_of_kept_tokens(repo: Repo) -> str | None:
@@ -80,15 +92,44 @@ def _fresh_info(repo: Repo, root: str, clock: Clock, identity: str) -> StoreInfo
     return StoreInfo(identity, where, "files", probe_fold(root), Settings(), clock.now().stamp)
 
 
-def make(repo: Repo, clock: Clock, lock_wait: float) -> bool:
-    """Make the store of `repo`, or complete what is there; True when this call made it.
+def place(cwd: str, root: str | None) -> Repo:
+    """The checkout to make the store from: the one that `cwd` lies in, or the one that the user names as the root, which
+    may also be named from a bare repository's folder.
 
-    Raises EnvironmentFault `filesystem` where two kernels may share the file system, `git` without a main checkout.
+    Raises BadRequest `bad_path` where `root` is no checkout of the same repository, `usage` where it cannot be its root.
     """
-    root = repo.main_checkout()
     if root is None:
-        raise EnvironmentFault(
-            "git", "git does not say where the main checkout is", hint="run draftfs init in the main checkout"
+        return Repo.find(cwd)
+    named, common = os.path.join(cwd, root), Repo.common_dir_of(cwd)
+    repo: Repo | None = None
+    with suppress(BadRequest, NotFound):
+        repo = Repo.find(named)
+    if repo is None or repo.common_dir != common:
+        raise BadRequest("bad_path", f"{root!r} is no checkout of this repository", hint="git worktree list")
+    if repo.linked and not repo.is_bare():
+        raise BadRequest(
+            "usage",
+            f"{repo.top} is a linked worktree: an agent's. The root of this repository is its main checkout",
+            hint=f"draftfs init --root {pasteable(repo.main_checkout() or 'CHECKOUT')}",
+        )
+    return repo
+
+
+def make(repo: Repo, clock: Clock, lock_wait: float, *, named: bool = False) -> bool:
+    """Make the store of `repo`, or complete what is there; True when this call made it. `named`: `repo` is to be the root.
+
+    Raises EnvironmentFault `filesystem` where two kernels may share the file system, `git` where git is too old, BadRequest
+    `usage` where the root has to be named.
+    """
+    require_version()
+    folder, made = default_folder(repo.common_dir), False
+    root = repo.top if named else repo.main_checkout()
+    if root is None and not is_store(folder):
+        bare = repo.is_bare()
+        raise BadRequest(
+            "usage",
+            "this repository is bare" if bare else "git does not say where the main checkout is",
+            hint=f"name the checkout that people look at: draftfs init --root {'WORKTREE' if bare else 'CHECKOUT'}",
         )
     kind = file_system(repo.common_dir)
     if kind in SHARED_FILE_SYSTEMS:
@@ -97,9 +138,8 @@ def make(repo: Repo, clock: Clock, lock_wait: float) -> bool:
             f"{repo.common_dir} lies on {kind}: two machines would each have a lock of their own there",
             hint="keep the repository on a local disk",
         )
-    folder, made = default_folder(repo), False
     try:
-        if not is_store(folder):
+        if root is not None and not is_store(folder):
             refuse_headless(folder)
             info = _fresh_info(repo, root, clock, str(uuid.uuid4()))
             made = create(folder, clock, info, lock_wait, _shared_mode(repo.config("core.sharedRepository")))
@@ -108,6 +148,24 @@ def make(repo: Repo, clock: Clock, lock_wait: float) -> bool:
     except OSError as fault:
         raise from_oserror(fault, "making the store") from fault
     return made
+
+
+def move_root(engine: FileEngine, repo: Repo, known: str, actor: Actor) -> None:
+    """Make `repo` the root in place of the one `known`, which was moved or removed (a person's act).
+
+    Raises BadRequest `usage` while that is still a checkout of the same repository.
+    """
+    if git_dir_of(known) in repo.git_dirs():
+        raise BadRequest("usage", f"the store has a root already: {known}", hint=f"cd {pasteable(known)}")
+    if actor.is_agent:
+        raise Refused("agents_cannot_promote", "only a person can say where the root is", hint="leave it to a person")
+    where = os.path.relpath(repo.top, repo.common_dir)
+
+    def rule(transaction: Transaction) -> None:
+        transaction.put(layout.STORE, replace(transaction.store, root=where))
+        transaction.append("root.moved", actor.name, root=repo.top)
+
+    engine.write(rule)
 
 
 def _register(repo: Repo, folder: str) -> None:

@@ -19,8 +19,17 @@ OVER_KEPT: Final = 16
 class Holdings:
     """The claims of one worktree in one store."""
 
-    def __init__(self, engine: FileEngine, store_id: str, worktree: Worktree, actor: Actor) -> None:
+    def __init__(
+        self,
+        engine: FileEngine,
+        store_id: str,
+        worktree: Worktree,
+        actor: Actor,
+        running: tuple[int, int] | None = None,
+    ) -> None:
+        """`running` is the claim (job, epoch) that the caller was started under, if it was."""
         self._engine, self._store_id, self._worktree, self._actor = engine, store_id, worktree, actor
+        self._running = running
 
     def find(
         self, job: int | None, token: str | None, targets: Sequence[str] = (), receipt: str | None = None
@@ -46,6 +55,7 @@ class Holdings:
         if len(chosen) > 1:
             numbers = ", ".join(str(each.job) for each in chosen)
             raise BadRequest("usage", f"this worktree holds several claims (jobs {numbers})", hint="say which: --job N")
+        self._refuse_predecessor(chosen[0])
         return chosen[0].job, chosen[0].token
 
     def keep(self, kept: Kept, *, holder: bool) -> None:
@@ -115,6 +125,19 @@ class Holdings:
             epoch=kept.epoch,
             holder=kept.holder,
         )
+
+    def _refuse_predecessor(self, kept: Kept) -> None:
+        """A program that was started under an earlier claim of this job is not to write with its successor's token (G4)."""
+        if self._running is not None and self._running[0] == kept.job and self._running[1] != kept.epoch:
+            raise Fenced(
+                "fenced",
+                f"this program was started under epoch {self._running[1]} of job {kept.job}, and the claim that this"
+                f" worktree keeps has epoch {kept.epoch}",
+                hint="stop: nothing you write here counts. Who claimed anew after that unsets DRAFTFS_JOB and DRAFTFS_EPOCH",
+                job=kept.job,
+                epoch=self._running[1],
+                holder=kept.holder,
+            )
 
     def _no_token(self, job: int | None) -> DraftfsError:
         message = "this worktree keeps no token" + (f" of job {job}" if job is not None else "")

@@ -1,7 +1,7 @@
 """The name of every file in the store and of every draft. No other module joins these names.
 
-store.yaml  lock  journal  reserve  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  objects/  staging/  feed/
-(and, from later versions on: admitted/  readers/  cache/). Paths here are relative to the store folder.
+store.yaml  lock  journal  reserve  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  admitted/  objects/
+staging/  feed/  (and, from later versions on: readers/  cache/). Paths here are relative to the store folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from draftfs.records import FINISHED, Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
+from draftfs.records import FINISHED, Admissions, Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
 
 R = TypeVar("R")
 
@@ -49,6 +49,7 @@ FOLDERS: Final = (
     "claims",
     "receipts",
     "drafts",
+    "admitted",
     OBJECTS,
     STAGING,
     FEED,
@@ -96,6 +97,11 @@ def drafts(path_key: str) -> Folder[Draft]:
     return Folder(f"drafts/{escape(path_key)}", Draft)
 
 
+def admitted(path_key: str) -> Key[Admissions]:
+    """The admissions of one path; `path_key` is the path as Fold.key gives it."""
+    return Key(f"admitted/{escape(path_key)}.yaml", Admissions)
+
+
 def number_of(key: Key[R]) -> int | None:
     """The number a record's file is named by, or None for a file that is not named by one."""
     stem = key.name.rpartition("/")[2].removesuffix(".yaml")
@@ -110,6 +116,7 @@ _RECORD: Final = {
     "claims": re.compile(rf"claims/{_NUMBER}/[1-9][0-9]*\.yaml"),
     "receipts": re.compile(r"receipts/([0-9a-f]{2})/\1[0-9a-f]{62}\.yaml"),
     "drafts": re.compile(rf"drafts/[^/]+/(?:{_NUMBER}|target)\.yaml"),
+    "admitted": re.compile(r"admitted/[^/]+\.yaml"),
 }
 
 
@@ -128,6 +135,7 @@ _KINDS: Final[dict[str, type]] = {
     "claims": EndedClaim,
     "receipts": Receipt,
     "drafts": Draft,
+    "admitted": Admissions,
 }
 
 
@@ -141,17 +149,19 @@ def key_named(name: str) -> Key[Any] | None:
 
 def home(record: Any, path_key: Callable[[str], str]) -> str | None:
     """The one name that this record can have; None for a kind of which there is only one. `path_key` is Fold.key."""
-    if isinstance(record, Job):
-        return (done if record.state in FINISHED else job)(record.id).name
-    if isinstance(record, Lease):
-        return lease(record.job).name
-    if isinstance(record, EndedClaim):
-        return ended_claim(record.job, record.epoch).name
-    if isinstance(record, Receipt):
-        return receipt(record.key_sha256).name
-    if isinstance(record, Draft):
-        return draft(path_key(record.target), record.number).name
-    return target(path_key(record.path)).name if isinstance(record, Target) else None
+    rule = _HOMES.get(type(record))
+    return None if rule is None else rule(record, path_key).name
+
+
+_HOMES: Final[dict[type, Callable[[Any, Callable[[str], str]], Key[Any]]]] = {
+    Job: lambda record, _: (done if record.state in FINISHED else job)(record.id),
+    Lease: lambda record, _: lease(record.job),
+    EndedClaim: lambda record, _: ended_claim(record.job, record.epoch),
+    Receipt: lambda record, _: receipt(record.key_sha256),
+    Draft: lambda record, path_key: draft(path_key(record.target), record.number),
+    Target: lambda record, path_key: target(path_key(record.path)),
+    Admissions: lambda record, path_key: admitted(path_key(record.path)),
+}
 
 
 def object_file(sha256: str) -> str:

@@ -18,8 +18,8 @@ from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged
 from draftfs.layout import Folder, Key
 from draftfs.paths import covers
-from draftfs.records import Content, Draft, DraftRef, Job, Target
-from draftfs.repo import Head, TreeEntry
+from draftfs.records import Content, Draft, DraftRef, Job, Target, TreeEntry
+from draftfs.repo import Head
 from draftfs.rules import drafts, jobs
 from draftfs.rules.claims import lease_of
 from draftfs.rules.reservations import remaining

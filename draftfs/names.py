@@ -1,4 +1,4 @@
-"""Names of agents, readers and people, and free text: what is taken, and how it is refused (§9)."""
+"""Names of agents, readers and people, and free text: what is taken, how it is refused, and how it is shown (§9)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from draftfs.records import HAND_EDIT
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TEXT_BYTES: Final = 256 << 10
+_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _HINT: Final = "give a shorter or plainer text"
 
 
@@ -44,3 +45,17 @@ def free_text(text: str, what: str) -> str:
     if size > TEXT_BYTES:
         raise BadRequest("usage", f"{what} has {size} bytes; at most {TEXT_BYTES} are kept", hint=_HINT)
     return text
+
+
+def shown(text: str) -> str:
+    r"""`text` on one line, and unable to steer a terminal: control characters and those that turn the direction of writing
+    are escaped, a byte that is not UTF-8 shows as `\xff`. Output of this has no surrogates left."""
+    return _UNSAFE.sub(escaped, text)
+
+
+def escaped(found: re.Match[str]) -> str:
+    """What stands for a character that is not shown as it is."""
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"

@@ -122,13 +122,16 @@ class Promoter:
     def _ready(self, stack: ExitStack | None, step: Step) -> Ready:
         """What one step needs; its files only with a `stack` to put them on."""
         target, tree = step.draft.target, self._workspace.tree
-        blob = self._workspace.blob(step.draft)
+        blob = self._workspace.blob(target, step.draft.content)
         if step.changes:
             tree.require_writable(target)
-        if stack is None or not step.changes:
-            return Ready(blob)
+        if stack is None:
+            return Ready(blob, None)
+        previous = self._workspace.blob(target, step.previous)  # an object: with a stack, what is observed is kept
+        if not step.changes:
+            return Ready(blob, previous)
         kept = tree.stage_draft(stack, target, step.previous) if step.keeps else None
-        return Ready(blob, tree.stage_target(stack, target, step.draft.content), kept)
+        return Ready(blob, previous, tree.stage_target(stack, target, step.draft.content), kept)
 
 
 def _meant(view: View, wanted: Sequence[DraftRef] | int) -> tuple[DraftRef, ...]:

@@ -36,6 +36,8 @@ class Settings:
     claim_ttl: int = 30 * 60
     job_attempts: int = 3
     agents_promote: bool = False
+    git_root: Literal["warn", "refuse", "off"] = "warn"
+    git_unclaimed: Literal["allow", "refuse"] = "allow"
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,23 @@ class Content:
 def sha256_of(content: Content | None) -> str | None:
     """The digest of a content, None for "no file"."""
     return None if content is None else content.sha256
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    """What a commit holds at a path: a file (100644, 100755), a link (120000), a folder (040000), a submodule (160000)."""
+
+    mode: str
+    oid: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a commit, or an index, does to one path: what was there and what is; None is "nothing"."""
+
+    path: str
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
 @dataclass(frozen=True)
@@ -209,6 +228,32 @@ class Target:
     last: int
     undecided: tuple[int, ...] = ()
     choice: Choice | None = None
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One step of a path that may be committed, and who answers for it: a claim (`job` and `epoch`), the promotion of
+    draft number `draft`, or a person who vouched for it (`because`)."""
+
+    before: TreeEntry | None
+    after: TreeEntry | None
+    by: str
+    at: str
+    job: int | None = None
+    epoch: int | None = None
+    draft: int | None = None
+    because: str | None = None
+
+
+@dataclass(frozen=True)
+class Admissions:
+    """admitted/PATH.yaml: there is one for each path that was ever reserved or promoted, with its transitions.
+
+    Those of claims that no longer stand may still be listed; the next record takes them out.
+    """
+
+    path: str
+    transitions: tuple[Transition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from draftfs import layout, paths
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, from_oserror
+from draftfs.git.command import Answer, fault_of, run
+from draftfs.records import TreeEntry
 
 _BETWEEN: Final = "--//"
 _LITERAL: Final = ("--literal-pathspecs",)
@@ -26,14 +28,6 @@ class Head:
 
     commit: str | None
     branch: str | None
-
-
-@dataclass(frozen=True)
-class TreeEntry:
-    """What a commit holds at a path: a file (100644, 100755), a link (120000), a folder (040000), a submodule (160000)."""
-
-    mode: str
-    oid: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,7 @@ class Repo:
         # rev-parse repeats an option that it does not know: a separator no path contains, not one with line ends either.
         asked = ("--is-bare-repository", "--is-inside-git-dir", "--git-dir", "--git-common-dir", "--show-toplevel")
         questions = [part for option in asked for part in (option, _BETWEEN)][:-1]
-        answer = _git(cwd, "rev-parse", "--path-format=absolute", *questions, accept=(0, 128))
+        answer = run(cwd, "rev-parse", "--path-format=absolute", *questions, accept=(0, 128))
         facts = answer.out.split(f"\n{_BETWEEN}\n")
         if answer.status or facts[1] != "false":
             raise _no_checkout(answer, *facts[:2])
@@ -70,6 +64,14 @@ class Repo:
         if _below(git_dir, cwd):  # of a submodule's folder in .git/modules, git itself says that it is not inside
             raise _no_checkout(answer, "false", "true")
         return cls(cwd, top, git_dir, common_dir)
+
+    @staticmethod
+    def common_dir_of(cwd: str) -> str:
+        """The git folder shared by all checkouts of the repository of `cwd`, which may also be a bare one or git's own folder."""
+        answer = run(cwd, "rev-parse", "--path-format=absolute", "--git-common-dir", accept=(0, 128))
+        if answer.status:
+            raise _no_checkout(answer, "", "")
+        return os.path.realpath(answer.out.removesuffix("\n"))
 
     @property
     def linked(self) -> bool:
@@ -84,14 +86,19 @@ class Repo:
         """
         if not self.linked:
             return self.top
-        # With the main git folder named, its own config.worktree counts instead of this worktree's.
-        keys = ("config", "-z", "--get-regexp", r"^core\.(worktree|bare)$")
-        listed = _git(self.top, *keys, options=(f"--git-dir={self.common_dir}",), accept=(0, 1)).out
-        core = dict(item.partition("\n")[::2] for item in listed.split("\0"))
-        if "core.worktree" in core:
-            return os.path.realpath(os.path.join(self.common_dir, core["core.worktree"]))
-        bare = core.get("core.bare") == "true"
-        return os.path.dirname(self.common_dir) if self.common_dir.endswith("/.git") and not bare else None
+        if (named := self._of_main("core.worktree")) is not None:
+            return os.path.realpath(os.path.join(self.common_dir, named))
+        return os.path.dirname(self.common_dir) if self.common_dir.endswith("/.git") and not self.is_bare() else None
+
+    def is_bare(self) -> bool:
+        """Whether the repository has linked worktrees only."""
+        return self.linked and self._of_main("core.bare", "--type=bool") == "true"
+
+    def _of_main(self, key: str, *kind: str) -> str | None:
+        """A setting as the main git folder has it: its own config.worktree counts instead of this worktree's."""
+        options = (f"--git-dir={self.common_dir}",)
+        answer = run(self.top, "config", "-z", *kind, "--get", key, options=options, accept=(0, 1))
+        return None if answer.status else answer.out.removesuffix("\0")
 
     def target(self, argument: str) -> str:
         """What a user typed in `cwd`, as a target path. Symlinked parents are resolved, a symlink in last place is not.
@@ -131,7 +138,7 @@ class Repo:
 
     def _elsewhere(self, argument: str, full: str, nested: str | None = None) -> BadRequest:
         """The refusal of a path in another checkout of this repository, in a nested one of another, or in none."""
-        listed = _git(self.top, "worktree", "list", "--porcelain", "-z").out.split("\0")
+        listed = run(self.top, "worktree", "list", "--porcelain", "-z").out.split("\0")
         others = {os.path.realpath(item[9:]) for item in listed if item.startswith("worktree ")}
         others = {*others, self.main_checkout() or self.top} - {self.top}
         said, hint = "lies outside this checkout", f"name a path in {self.top}"
@@ -152,17 +159,17 @@ class Repo:
         """Where HEAD stands in this checkout, or in another one of the same repository."""
         at = checkout or self.top
         # Reading the HEAD file would save the process, but not every ref lies in a file of its own (packed, reftable).
-        both = _git(at, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", accept=(0, 128))
+        both = run(at, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", accept=(0, 128))
         commit, _, ref = both.out.strip().partition("\n")
         if both.status or not ref:  # unborn, or a branch that is itself called HEAD
-            commit = _git(at, "rev-parse", "-q", "--verify", "HEAD", accept=(0, 1)).out.strip()
+            commit = run(at, "rev-parse", "-q", "--verify", "HEAD", accept=(0, 1)).out.strip()
             # A ref that a power cut emptied looks unborn to rev-parse; symbolic-ref fails over it.
-            ref = _git(at, "symbolic-ref", "-q", "HEAD", accept=(0, 1)).out.strip()
+            ref = run(at, "symbolic-ref", "-q", "HEAD", accept=(0, 1)).out.strip()
         return Head(commit or None, None if ref in ("", "HEAD") else ref.removeprefix("refs/heads/"))
 
     def merge_base(self, a: str, b: str) -> str | None:
         """A best common ancestor of two commits, None when they have none."""
-        return _git(self.top, "merge-base", a, b, accept=(0, 1)).out.strip() or None
+        return run(self.top, "merge-base", a, b, accept=(0, 1)).out.strip() or None
 
     def entry(self, commit: str, path: str) -> TreeEntry | None:
         """What `commit` holds at the target `path`."""
@@ -173,7 +180,7 @@ class Repo:
         found: dict[str, TreeEntry] = {}
         for start in range(0, len(targets), 500):
             command = ("ls-tree", "-z", "--full-tree", *deep, commit, "--", *targets[start : start + 500])
-            items = _git(self.top, *command, options=_LITERAL).out.split("\0")
+            items = run(self.top, *command, options=_LITERAL).out.split("\0")
             split = (item.partition("\t") for item in items if item)
             found |= {name: TreeEntry(about.split()[0], about.split()[2]) for about, _, name in split}
         return found
@@ -181,7 +188,7 @@ class Repo:
     def lines_changed(self, before: str, after: str) -> tuple[int, int] | None:
         """Lines added and removed between two files (absolute paths); None where git takes one for binary."""
         how = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--numstat", "-z")
-        added, removed, *_ = f"{_git(self.top, 'diff', *how, '--', before, after, accept=(0, 1)).out}\t\t".split("\t")
+        added, removed, *_ = f"{run(self.top, 'diff', *how, '--', before, after, accept=(0, 1)).out}\t\t".split("\t")
         return None if added == "-" else (int(added or 0), int(removed or 0))
 
     def touched_since(self, commit: str, head: str, path: str) -> bool:
@@ -190,7 +197,7 @@ class Repo:
         Commits count whose effect a merge dropped again: without --full-history git would leave their side out.
         """
         command = ("rev-list", "-1", "--full-history", f"{commit}..{head}", "--", path)
-        answer = _git(self.top, *command, options=_LITERAL, accept=(0, 128))
+        answer = run(self.top, *command, options=_LITERAL, accept=(0, 128))
         return bool(answer.status or answer.out)
 
     def clean_blob(self, path: str, file: str, checkout: str | None = None) -> str:
@@ -210,15 +217,15 @@ class Repo:
         how = f"--path={path}"
         if any(map(_has_carriage_return, files)):
             # Where the index holds CRLF, git leaves out conversions that nobody demanded; hash-object does not look there.
-            indexed = _git(at, "ls-files", "--eol", "-z", "--", path, options=_LITERAL).out
+            indexed = run(at, "ls-files", "--eol", "-z", "--", path, options=_LITERAL).out
             if found := re.match(rf"i/(?:crlf|mixed) +w/\S* +attr/(text=auto)?[^\t]*\t{re.escape(path)}\0", indexed):
                 options, how = ((), "--no-filters") if found[1] else (("-c", "core.autocrlf=false"), how)
-        answer = _git(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
-        return (answer if answer.status == 0 else _git(at, "hash-object", "--no-filters", "--", *files)).out.split()
+        answer = run(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
+        return (answer if answer.status == 0 else run(at, "hash-object", "--no-filters", "--", *files)).out.split()
 
     def smudged(self, oid: str, path: str, into: int) -> None:
         """Write the blob to the descriptor `into` as a checkout would have it at target `path`."""
-        _git(self.top, "cat-file", "--filters", f"--path={path}", oid, into=into)
+        run(self.top, "cat-file", "--filters", f"--path={path}", oid, into=into)
 
     def changed_under(self, commit: str, folder: str) -> tuple[str, ...]:
         """Every path at or under `folder` where this checkout differs from `commit` in content, mode or existence.
@@ -229,7 +236,7 @@ class Repo:
         staged = ("diff-index", "--cached", "-z", "--name-only", "--no-renames", "--ignore-submodules=none", commit)
         unstaged = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
         index, files = (
-            set(_git(self.top, *command, "--", folder, options=_LITERAL).out.split("\0")) - {""}
+            set(run(self.top, *command, "--", folder, options=_LITERAL).out.split("\0")) - {""}
             for command in (staged, unstaged)
         )
         known = self.entries(commit, [folder], "-r") if files else {}
@@ -257,11 +264,11 @@ class Repo:
 
     def config(self, key: str) -> str | None:
         """A value of the repository's own config."""
-        answer = _git(self.top, "config", "--local", "-z", "--get", key, accept=(0, 1))
+        answer = run(self.top, "config", "--local", "-z", "--get", key, accept=(0, 1))
         return None if answer.status else answer.out.removesuffix("\0")
 
     def set_config(self, key: str, value: str) -> None:
-        _git(self.top, "config", "--local", key, value)
+        run(self.top, "config", "--local", key, value)
 
     def exclude_file(self) -> str:
         """Where the patterns stand that hide files from git in all worktrees."""
@@ -269,7 +276,7 @@ class Repo:
 
     def person(self) -> str:
         """The person's name: git's user.name, else the login. One line of printable text, never empty."""
-        name = _git(self.top, "config", "-z", "--get", "user.name", accept=(0, 1)).out.removesuffix("\0")
+        name = run(self.top, "config", "-z", "--get", "user.name", accept=(0, 1)).out.removesuffix("\0")
         try:
             name = name.strip() or pwd.getpwuid(os.getuid()).pw_name
         except KeyError:
@@ -280,7 +287,7 @@ class Repo:
         """Make a linked worktree at `path` (relative to `cwd`) on a new branch, or detached. Returns its top."""
         full = os.path.join(self.cwd, path)
         kind = ("--detach",) if branch is None else ("--no-track", "-b", branch)
-        _git(self.top, "worktree", "add", *kind, "--", full, start)
+        run(self.top, "worktree", "add", *kind, "--", full, start)
         return os.path.realpath(full)
 
 
@@ -305,68 +312,13 @@ def _has_carriage_return(file: str) -> bool:
         raise from_oserror(fault, "comparing contents") from fault
 
 
-def _no_checkout(answer: _Answer, bare: str, inside: str = "") -> DraftfsError:
+def _no_checkout(answer: Answer, bare: str, inside: str = "") -> DraftfsError:
     """Why there is no checkout here, from what rev-parse could still say."""
     if bare == "true":
-        hint = "run it in a worktree of this repository: git worktree add PATH"
+        hint = "run it in one of its worktrees; git worktree add PATH makes one, draftfs init --root PATH the store"
         return NotFound("no_store", "this is a bare repository, without a checkout", hint=hint)
     if inside == "true":
         return BadRequest("bad_path", "this is git's own folder, not a checkout", hint="cd to the checkout")
     if "not a git repository (or any" in answer.err:
         return NotFound("no_store", "this is not a git repository", hint="git init && draftfs init")
-    return _fault("rev-parse", answer)
-
-
-class _Answer(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-# `git rev-parse --local-env-vars`, of all versions so far; and what would bend the meaning of a path.
-_SCRUBBED: Final = frozenset(
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY GIT_DIR "  # noqa: SIM905
-    "GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE "
-    "GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR GIT_NAMESPACE GIT_ATTR_SOURCE "
-    "GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS".split()
-)
-
-
-def _git(
-    cwd: str,
-    command: str,
-    *arguments: str,
-    options: tuple[str, ...] = (),
-    accept: Container[int] = (0,),
-    into: int | None = None,
-) -> _Answer:
-    """Run one git command in `cwd`, its output to the descriptor `into` if given.
-
-    Raises EnvironmentFault `git` for an exit status that is not among `accept`.
-    """
-    from subprocess import DEVNULL, PIPE, Popen
-
-    environment = {name: value for name, value in os.environ.items() if name not in _SCRUBBED}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    call, stdout = ["git", *options, command, *arguments], PIPE if into is None else into
-    try:
-        with Popen(call, cwd=cwd, env=environment, stdin=DEVNULL, stdout=stdout, stderr=PIPE) as git:
-            out, err = git.communicate()
-    except OSError as fault:
-        if isinstance(fault, FileNotFoundError) and os.path.isdir(cwd):
-            raise EnvironmentFault("git", "there is no git on the PATH", hint="install git 2.36 or newer") from fault
-        raise from_oserror(fault, "running git") from fault
-    answer = _Answer(git.returncode, os.fsdecode(out or b""), os.fsdecode(err))
-    if answer.status not in accept:
-        raise _fault(command, answer)
-    return answer
-
-
-def _fault(command: str, answer: _Answer) -> EnvironmentFault:
-    """The error in git's own words, with the command it recommends."""
-    lines = [line.strip() for line in answer.err.splitlines() if line.strip()] or [f"exit status {answer.status}"]
-    said = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
-    hint = next((line for line in lines if line.startswith("git config") and "safe.directory" in line), None)
-    if hint is None and "not a git repository: " in said:  # the git folder, or this worktree, was moved by hand
-        hint = "git worktree repair (in the main checkout, with this worktree's path where that was moved)"
-    return EnvironmentFault("git", f"git {command} failed: {said}", hint=hint)
+    return fault_of("rev-parse", answer)

@@ -11,6 +11,8 @@ SETTINGS: Final = {
     "claim.ttl": "claim_ttl",
     "job.attempts": "job_attempts",
     "agents.promote": "agents_promote",
+    "git.root": "git_root",
+    "git.unclaimed": "git_unclaimed",
 }
 """Name on the command line: field of Settings."""
 
@@ -19,7 +21,10 @@ _TAKES: Final = {
     "claim.ttl": "a duration such as 90s, 30m or 2h",
     "job.attempts": "a whole number from 1 on",
     "agents.promote": "true or false",
+    "git.root": "warn, refuse or off",
+    "git.unclaimed": "allow or refuse",
 }
+_CHOICES: Final = {"git.root": ("warn", "refuse", "off"), "git.unclaimed": ("allow", "refuse")}
 LONGEST_TTL: Final = 24 * 3600
 
 
@@ -45,12 +50,14 @@ def to_text(key: str, value: Any) -> str:
     return str(value)
 
 
-def from_text(key: str, text: str) -> int | bool:
+def from_text(key: str, text: str) -> int | bool | str:
     """The value that `text` means for setting `key`. Raises BadRequest `usage` (`bad_ttl` for a bad ttl)."""
     if key not in SETTINGS:
         raise BadRequest("usage", f"there is no setting {key!r}", hint="draftfs config")
     if key == "agents.promote" and text in ("true", "false"):
         return text == "true"
+    if text in _CHOICES.get(key, ()):
+        return text
     if key == "job.attempts" and text.isascii() and text.isdecimal() and int(text) >= 1:
         return int(text)
     if key == "claim.ttl" and (ttl := seconds(text)) is not None:

@@ -29,18 +29,19 @@ from draftfs.answers import (
     Rejected,
     Renewed,
     TargetLine,
+    Vouched,
 )
 from draftfs.calls import Calls, FreshKeys, Keys, standing_of
+from draftfs.claiming import Claiming
 from draftfs.clock import Clock, SystemClock
 from draftfs.codec import to_plain
-from draftfs.engine import PrepareAgain, Transaction, View
+from draftfs.engine import PrepareAgain, Transaction
 from draftfs.engine.files import FileEngine
 from draftfs.engine.objects import Objects, Progress
 from draftfs.engine.transaction import FileView
 from draftfs.errors import (
     BadRequest,
     Damaged,
-    DraftfsError,
     EnvironmentFault,
     NotFound,
     Refused,
@@ -49,10 +50,10 @@ from draftfs.errors import (
 )
 from draftfs.holdings import Holdings
 from draftfs.listing import Listing, Sides
-from draftfs.records import Actor, Content, DraftRef, Event, Lease, NewJob
+from draftfs.records import Content, DraftRef, Event, Lease, NewJob
 from draftfs.repo import Repo
 from draftfs.rules import claims, decisions, drafts, jobs, promotion
-from draftfs.rules.claims import NotPrepared, Start
+from draftfs.rules.claims import Start
 from draftfs.rules.drafts import Proposal
 from draftfs.settings import SETTINGS, check_ttl, from_text, to_text
 from draftfs.tree import Tree
@@ -60,8 +61,12 @@ from draftfs.workspace import Workspace
 from draftfs.worktree import Kept, Worktree
 
 if TYPE_CHECKING:  # what only some operations need is imported by them: it would slow the start of all others
+    from draftfs.fresh import Changed, Fresh, Removed
+    from draftfs.git.gate import Judged
+    from draftfs.git.verifying import Verifier
     from draftfs.promoter import Promoter
 
+Prepare = Callable[[tuple[str, ...]], Start]
 _STRICT_LOOKS: Final = 4
 
 
@@ -75,9 +80,17 @@ class Store:
     """
 
     def __init__(
-        self, repo: Repo, actor: Actor, *, clock: Clock, lock_wait: float, keys: Keys, progress: Progress | None
+        self,
+        repo: Repo,
+        agent: str | None,
+        *,
+        clock: Clock,
+        lock_wait: float,
+        keys: Keys,
+        progress: Progress | None,
+        running: tuple[int, int] | None,
     ) -> None:
-        self.repo, self.actor, self.folder = repo, actor, opening.locate(repo)
+        self.repo, self.folder = repo, opening.locate(repo)
         self.engine = FileEngine(self.folder, clock, lock_wait)
         self.info = self.engine.read(lambda view: view.store)
         top = os.path.normpath(os.path.join(repo.common_dir, self.info.root))
@@ -86,8 +99,10 @@ class Store:
         self.engine.root = self.tree
         self.worktree = Worktree(repo.git_dir)
         self._workspace = Workspace(repo, self.tree, self.objects)
-        self._calls = Calls(self.engine, self.info.id, actor, keys)
-        self._holdings = Holdings(self.engine, self.info.id, self.worktree, actor)
+        self.actor = opening.actor(repo, agent, in_root=self._workspace.in_root)
+        self._calls = Calls(self.engine, self.info.id, self.actor, keys)
+        self._holdings = Holdings(self.engine, self.info.id, self.worktree, self.actor, running)
+        self._claiming = Claiming(self.engine, self.info, self.actor, self._workspace, self._calls, self._holdings)
         self._listing = Listing(self.engine, self._workspace)
 
     @classmethod
@@ -100,10 +115,12 @@ class Store:
         lock_wait: float = 10.0,
         keys: Keys | None = None,
         progress: Progress | None = None,
+        running: tuple[int, int] | None = None,
     ) -> Store:
         """Open the store of the repository that `cwd` lies in.
 
-        The actor is `agent`; else, in a linked worktree, the holder recorded there; else the person. `lock_wait` is in
+        `running` is the claim (job, epoch) that this program was started under, if any: it does not write by the token of
+        another claim of that job. The actor is `agent`; else, but in the root, the holder recorded there; else the person. `lock_wait` is in
         seconds; `progress` is told the bytes of each step of a long copy. Raises NotFound `no_store`, BadRequest
         `bad_name`, EnvironmentFault `git`, Damaged.
         """
@@ -112,26 +129,39 @@ class Store:
         repo = Repo.find(cwd)
         return cls(
             repo,
-            opening.actor(repo, agent),
+            agent,
             clock=clock or SystemClock(),
             lock_wait=lock_wait,
             keys=keys or FreshKeys(),
             progress=progress,
+            running=running,
         )
 
     @classmethod
     def init(
-        cls, cwd: str = ".", *, clock: Clock | None = None, lock_wait: float = 10.0, **options: Any
+        cls,
+        cwd: str = ".",
+        *,
+        root: str | None = None,
+        clock: Clock | None = None,
+        lock_wait: float = 10.0,
+        **options: Any,
     ) -> tuple[Store, bool]:
         """Make the store of the repository that `cwd` lies in, or complete or open the one there; True when it is new.
 
-        `options` are those of `open`. Raises what `founding.make` raises.
+        `root` (relative to `cwd`) names the checkout that people look at: needed where it is not simply the main one, and
+        where the root was moved. `options` are those of `open`. Raises what `founding.make` raises.
         """
         clock = clock or SystemClock()
         from draftfs import founding
 
-        made = founding.make(Repo.find(cwd), clock, lock_wait)
-        return cls.open(cwd, clock=clock, lock_wait=lock_wait, **options), made
+        repo = founding.place(cwd, root)
+        made = founding.make(repo, clock, lock_wait, named=root is not None)
+        store = cls.open(repo.cwd, clock=clock, lock_wait=lock_wait, **options)
+        if root is not None and not store._workspace.in_root:  # noqa: SLF001
+            founding.move_root(store.engine, repo, store.tree.top, store.actor)
+            store = cls.open(repo.cwd, clock=clock, lock_wait=lock_wait, **options)
+        return store, made
 
     @classmethod
     def examine(
@@ -275,89 +305,80 @@ class Store:
         self, job: int, *, seen: int, ttl: int | None = None, adopt: bool = False, receipt: str | None = None
     ) -> Claimed:
         """Claim a job at the version its worker saw (G2, G3). `claims.claim` has the refusals and their order."""
-
-        def paths(view: View) -> tuple[str, ...]:
-            return jobs.find(view, job).paths
-
-        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
-            return claims.claim(tx, job, self.actor, seen=seen, ttl=ttl, start=start, key=key)
-
-        return self._claim({"job": job, "seen": seen}, paths, rule, ttl, adopt, receipt)
+        return self._claiming.here(self._claiming.of_job(job, seen), ttl, receipt, adopt=adopt)
 
     def claim_next(self, *, ttl: int | None = None, adopt: bool = False, receipt: str | None = None) -> Claimed:
         """Claim the ready job with the fewest attempts, then the lowest number. Raises `nothing_ready` or `all_done`."""
-
-        def paths(view: View) -> tuple[str, ...]:
-            return claims.next_ready(view).paths
-
-        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
-            return claims.claim_next(tx, self.actor, ttl=ttl, start=start, key=key)
-
-        return self._claim({"next": True}, paths, rule, ttl, adopt, receipt)
+        return self._claiming.here(self._claiming.of_next(), ttl, receipt, adopt=adopt)
 
     def claim_paths(
         self, paths: Sequence[str], *, ttl: int | None = None, adopt: bool = False, receipt: str | None = None
     ) -> Claimed:
         """Make a job on `paths` and claim it, in one transaction."""
-        targets = self._targets(paths)
+        return self._claiming.here(self._claiming.of_paths(self._targets(paths)), ttl, receipt, adopt=adopt)
 
-        def rule(tx: Transaction, start: Start, key: str) -> Claimed:
-            return claims.claim_paths(tx, targets, self.actor, ttl=ttl, start=start, key=key)
+    def claim_fresh(
+        self,
+        job: int | None = None,
+        *,
+        seen: int | None = None,
+        ttl: int | None = None,
+        place: str | None = None,
+        receipt: str | None = None,
+    ) -> Fresh:
+        """Claim a job at the version seen, or the next one, and make a worktree for this claim alone (§8, run).
 
-        return self._claim({"paths": list(targets)}, lambda _: targets, rule, ttl, adopt, receipt)
+        It lies in `place`, by default the folder `NAME.jobs` beside the root, as `job-JOB-EPOCH`, on a branch of that name
+        at the root's HEAD, and holds the root's bytes at the reserved paths, which are the bases of the claim. Where it
+        cannot be made, the claim is released plainly. For agents, from any checkout. Raises what `claim` raises.
+        """
+        if job is not None and seen is None:
+            raise BadRequest("usage", "a job is claimed at the version that was seen", hint="seen=VERSION")
+        what = self._claiming.of_next() if job is None or seen is None else self._claiming.of_job(job, seen)
+        return self._claiming.fresh(what, ttl, receipt, place)
+
+    def changed_since(self, fresh: Fresh) -> Changed:
+        """What differs in a claim's worktree from what it was filled with; for a store opened in that worktree."""
+        from draftfs.fresh import changed
+
+        with _disk("looking at the worktree"):
+            return changed(self._workspace, fresh, self.info.fold, self.actor.name)
+
+    def drafts_of(self, job: int, epoch: int) -> dict[str, Content | None]:
+        """The latest draft of each target that a claim, live or over, has handed in."""
+
+        def look(view: FileView) -> dict[str, Content | None]:
+            lease = view.get(layout.lease(job))
+            held = lease if lease is not None and lease.epoch == epoch else view.get(layout.ended_claim(job, epoch))
+            refs = held.drafts if held is not None else ()
+            return {ref.target: drafts.find(view, ref).content for ref in refs}
+
+        return self.engine.read(look)
+
+    def remove_fresh(self, fresh: Fresh) -> Removed:
+        """Remove the worktree of a claim that is over; for a store opened in it.
+
+        It stays where something in it was not drafted, where git would lose a commit with it, and under a live claim.
+        """
+        from draftfs.fresh import Removed, remove, unsaved
+
+        identity = self.worktree.id()
+
+        def held(view: FileView) -> bool:
+            leases = (view.get(key) for key in view.under(layout.LEASES))
+            return any(lease is not None and lease.worktree == identity for lease in leases)
+
+        self._calls.notice()
+        with _disk("looking at the worktree"):
+            if self.engine.read(held):
+                return Removed(folder=False, branch=False, because="a claim of it is live")
+            because = unsaved(self.repo, fresh, self.changed_since(fresh), self.drafts_of(fresh.job, fresh.epoch))
+        if because is not None:
+            return Removed(folder=False, branch=False, because=because)
+        return remove(Repo.find(self.tree.top), fresh)
 
     def _targets(self, paths: Sequence[str]) -> tuple[str, ...]:
         return jobs.outermost(self.info.fold, (self.repo.target(path) for path in paths))
-
-    def _claim(
-        self,
-        request: dict[str, Any],
-        paths_of: Callable[[View], tuple[str, ...]],
-        rule: Callable[[Transaction, Start, str], Claimed],
-        ttl: int | None,
-        adopt: bool,
-        receipt: str | None,
-    ) -> Claimed:
-        check_ttl(ttl)
-        paths: tuple[str, ...] = ()
-        with suppress(DraftfsError):  # whatever is wrong is said by the transaction, behind the receipt
-            paths = self.engine.read(paths_of)
-
-        def prepared(paths: tuple[str, ...]) -> Callable[[Transaction, str], Claimed]:
-            start = self._start(paths, adopt=adopt)
-            return lambda tx, key: rule(tx, start, key)
-
-        def again(other: PrepareAgain) -> Callable[[Transaction, str], Claimed]:
-            assert isinstance(other, NotPrepared)
-            return prepared(other.paths)
-
-        meant = {**request, "ttl": ttl, "adopt": adopt}
-        claimed = self._calls.write("claim", meant, Claimed, prepared(paths), receipt, again=again)
-        if claimed.claim.token is not None:
-            kept = Kept(claimed.claim.job, claimed.claim.epoch, claimed.claim.token, self.actor.name, self.info.id)
-            lives = self.actor.is_agent and self.repo.linked and claimed.standing == "live"
-            try:
-                self._holdings.keep(kept, holder=lives)
-            except (
-                EnvironmentFault
-            ) as fault:  # `unknown` leaves the receipt key for the next try, which finds the claim
-                raise EnvironmentFault(
-                    "unknown",
-                    f"job {kept.job} is claimed, but its token could not be kept in this worktree: {fault.message}",
-                    hint="put that right, then run the same command again with the same receipt key",
-                    job=kept.job,
-                ) from fault
-        return claimed
-
-    def _start(self, paths: tuple[str, ...], *, adopt: bool) -> Start:
-        try:
-            identity = self.worktree.ensure_id() if self.repo.linked else None
-            return self._workspace.start(paths, self.actor, identity, adopt=adopt)
-        except OSError as fault:
-            refusal: DraftfsError = from_oserror(fault, "looking at the worktree")
-        except DraftfsError as fault:
-            refusal = fault
-        return Start(paths, (), refusal=refusal)
 
     def renew(
         self, *, job: int | None = None, token: str | None = None, ttl: int | None = None, receipt: str | None = None
@@ -543,6 +564,32 @@ class Store:
     def _keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
         self._promoter.keep_hand_edit(tx, target, content, base, taken)
 
+    # ── commits ──
+
+    def verify(self, range_: str | None = None) -> Judged:
+        """What in a range of commits nothing admits: `A..B`; of a single revision, HEAD if None, what people's branches do not
+        have. By the records alone, whoever asks. Raises BadRequest `usage`."""
+        self._calls.notice()
+        return self._verifier.range(range_)
+
+    def verify_staged(self, index: str | None = None) -> Judged:
+        """What of the index a commit made here and now would be refused for. `index` is the file that a hook of git's was
+        told to look at (GIT_INDEX_FILE); one of another worktree does not count."""
+        self._calls.notice()
+        return self._verifier.staged(index)
+
+    def admit(self, range_: str, *, because: str, receipt: str | None = None) -> Vouched:
+        """Vouch for what `verify` finds in the range (a person's act, and an event)."""
+        self._require_person("vouch for commits")
+        request, rule = self._verifier.vouching(range_, names.free_text(because, "a reason"))
+        return self._calls.write("admit", request, Vouched, rule, receipt)
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        from draftfs.git.verifying import Verifier
+
+        return Verifier(self.engine, self.repo, self.tree.top, self.actor)
+
     # ── the record ──
 
     def receipt(self, key: str) -> ReceiptInfo:
@@ -615,8 +662,11 @@ class Store:
     def _require_person(self, doing: str) -> None:
         """G7. An agent, or anybody in an agent's worktree, is refused unless the store's settings allow it."""
         allowed = self.engine.read(lambda view: view.store.settings.agents_promote)
-        if (self.actor.is_agent or self.repo.linked) and not allowed:
-            where = "in an agent's worktree" if self.repo.linked else f"as the agent {self.actor.name}"
+        outside = not self._workspace.in_root
+        if not self.actor.is_agent:
+            self.tree.require()
+        if (self.actor.is_agent or outside) and not allowed:
+            where = "in an agent's worktree" if outside else f"as the agent {self.actor.name}"
             raise Refused(
                 "agents_cannot_promote",
                 f"only a person can {doing}, and this command runs {where}",

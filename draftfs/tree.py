@@ -17,7 +17,7 @@ from typing import Final, Literal
 from draftfs import layout
 from draftfs.engine import Performed, Transaction, fs
 from draftfs.engine.objects import Objects
-from draftfs.errors import Damaged, DraftfsError, Refused, from_oserror
+from draftfs.errors import Damaged, DraftfsError, EnvironmentFault, Refused, from_oserror
 from draftfs.records import Content, Draft, Effect, InstallTarget, PlaceDraft
 from draftfs.sighting import Sighting, Stamp, look, same_bytes, stamp, wait_for_writers
 
@@ -44,6 +44,12 @@ class Tree:
 
     def path(self, target: str) -> str:
         return f"{self.top}/{target}"
+
+    def require(self) -> None:
+        """Raises EnvironmentFault `git` where the root is gone: then it does not hold nothing, it was moved or removed."""
+        if not os.path.isdir(self.top):
+            hint = "a person, where it is now: draftfs init --root ."
+            raise EnvironmentFault("git", f"the root is gone: {self.top}", hint=hint, path=self.top)
 
     # ── looking ──
 
@@ -217,6 +223,7 @@ class Tree:
                 self._keep(transaction, target, each.displaced, each.effect.replaces, self.highest_number(target))
 
     def _place(self, effect: PlaceDraft, staged: str | None) -> Performed:
+        self.require()
         name = _draft_file(effect)
         final = self.path(name)
         ready = self._ready.pop((effect.target, effect.number), None)

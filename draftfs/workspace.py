@@ -16,15 +16,23 @@ from typing import Final
 from draftfs import layout
 from draftfs.engine import fs
 from draftfs.engine.objects import Objects
-from draftfs.errors import BadRequest, DraftfsError, Refused, from_oserror
-from draftfs.records import HAND_EDIT, Actor, Base, Choice, Content, Draft, Lease
-from draftfs.repo import Head, Repo, TreeEntry
+from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror
+from draftfs.records import HAND_EDIT, Actor, Base, Choice, Content, Lease, TreeEntry
+from draftfs.repo import Head, Repo
 from draftfs.rules.claims import Start
 from draftfs.rules.promotion import Observed
 from draftfs.sighting import Sighting, git_mode, look
 from draftfs.tree import Tree
 
 NAME_BYTES: Final = 255
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What a fresh worktree is made of: a commit, and over it the root's files; None where the root has nothing."""
+
+    commit: str
+    files: dict[str, Content | None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Workspace:
 
     def start(self, paths: tuple[str, ...], actor: Actor, worktree: str | None, *, adopt: bool) -> Start:
         """What the claimant starts from at `paths` (§5, Claim)."""
+        self.tree.require()
         if self.in_root:
             if actor.is_agent:
                 return Start(paths, (), refusal=_claim_in_root(actor))
@@ -105,6 +114,27 @@ class Workspace:
         if os.path.isdir(self.tree.path(path)):
             return Base(path, None, self.head().commit)
         return Base(path, self._kept_in_root(path, self.tree.observe(path)))
+
+    def start_fresh(self, paths: tuple[str, ...], worktree: str) -> tuple[Start, Filling]:
+        """What a worktree starts from that is still to be made: the root's bytes, those of every file in a folder too.
+
+        For the root's own checkout.
+        """
+        commit = self.head().commit
+        if commit is None:
+            raise EnvironmentFault("git", "the repository has no commit yet", hint="git commit, then try again")
+        bases: list[Base] = []
+        files: dict[str, Content | None] = {}
+        for path in paths:
+            folder = os.path.isdir(self.tree.path(path)) and not os.path.islink(self.tree.path(path))
+            if folder:
+                bases.append(Base(path, None, commit))
+            for each in self.repo.changed_under(commit, path) if folder else (path,):
+                seen = self.tree.observe(each)
+                bases.append(Base(each, self._kept_in_root(each, seen)))
+                if seen.kind != "other":  # a symlink, say, is left as the commit has it
+                    files[each] = bases[-1].content
+        return Start(paths, tuple(bases), worktree=worktree), Filling(commit, files)
 
     def _merge_base(self) -> str | None:
         mine, theirs = self.repo.head().commit, self.head().commit
@@ -227,7 +257,7 @@ class Workspace:
             taken=self.tree.highest_number(target),
             branch=head.branch,
             head=head.commit,
-            head_blob=entry.oid if entry else None,
+            head_entry=entry,
             detail=seen.detail,
             names=seen.names,
         )
@@ -249,11 +279,11 @@ class Workspace:
                 if fault.errno not in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
                     raise  # else it was replaced this very moment
 
-    def blob(self, draft: Draft) -> str | None:
-        """Git's clean form of a draft's bytes, by the root's attributes."""
-        if draft.content is None:
+    def blob(self, target: str, content: Content | None) -> str | None:
+        """Git's clean form of a content that the store keeps, by the root's attributes."""
+        if content is None:
             return None
-        return self.repo.clean_blob(draft.target, self.objects.path(draft.content.sha256), self.tree.top)
+        return self.repo.clean_blob(target, self.objects.path(content.sha256), self.tree.top)
 
     def stands(self, target: str, choice: Choice, head: Head, entry: TreeEntry | None) -> bool:
         """Whether a choice still counts (§5, Choice and git): on its own branch, while HEAD holds what it held when the

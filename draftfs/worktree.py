@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from draftfs.engine import fs
-from draftfs.errors import Damaged, EnvironmentFault, from_oserror
+from draftfs.engine.lock import hold
+from draftfs.errors import Damaged, from_oserror
 
 _FORMAT: Final = 1
 _KEPT: Final[dict[str, type]] = {"job": int, "epoch": int, "token": str, "holder": str, "store": str}
@@ -52,6 +53,10 @@ class Worktree:
         fresh = os.urandom(16).hex()
         self._note("id", fresh, once=True)
         return self.id() or fresh
+
+    def take_id(self, identity: str) -> None:
+        """Give a worktree that was just made the id under which its claim was taken."""
+        self._note("id", identity, once=True)
 
     def holder(self) -> str | None:
         """The agent that this worktree was last claimed for."""
@@ -156,7 +161,7 @@ class PendingKeys:
                 return None
         try:
             # Its owner removes the file before letting go of the lock: who gets the lock then has a file without a name.
-            found = _read(path, {"key": str}) if _locked(held) and os.fstat(held).st_nlink else None
+            found = _read(path, {"key": str}) if hold(held) and os.fstat(held).st_nlink else None
         except BaseException:
             os.close(held)
             raise
@@ -206,19 +211,6 @@ def _names(folder: str) -> list[str]:
             return []
 
 
-def _locked(descriptor: int) -> bool:
-    """Lock the file if it is free. The lock lasts until the descriptor is closed or its process is gone."""
-    import portalocker
-
-    try:
-        portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
-        return False
-    except portalocker.LockException as fault:
-        raise EnvironmentFault("filesystem", f"locking a pending receipt key failed: {fault}") from fault
-    return True
-
-
 @contextmanager
 def _disk() -> Iterator[None]:
     try:
@@ -242,7 +234,7 @@ def _write_whole(path: str, data: bytes, mode: int, *, once: bool = False, lock:
         try:
             fs.set_mode(descriptor, mode, temporary)
             if lock:
-                _locked(descriptor)
+                hold(descriptor)
             fs.write(descriptor, data, temporary)
             fs.sync_data(descriptor, temporary)
             if once:

@@ -12,7 +12,7 @@ from draftfs.cli._command import Asked, help_option, shared_options
 ABOUT: Final = "Keep many agents' drafts beside the files they propose to replace, and let one person choose"
 
 GROUPS: Final = {
-    "Set up": ("init", "config", "demo"),
+    "Set up": ("init", "config", "hooks install", "hooks uninstall", "hooks status", "demo"),
     "Jobs": (
         "job add",
         "job list",
@@ -24,9 +24,9 @@ GROUPS: Final = {
         "job accept",
         "job reject",
     ),
-    "Work": ("claim", "renew", "release", "draft", "submit", "worktree add"),
+    "Work": ("claim", "renew", "release", "draft", "submit", "run", "worktree add"),
     "Review": ("ls", "diff", "promote", "reject"),
-    "Watch over": ("log", "doctor", "receipt show"),
+    "Watch over": ("verify", "admit", "log", "doctor", "receipt show"),
 }
 
 _STATUSES: Final = """\
@@ -89,7 +89,7 @@ class Root(Group):
         for title, names in GROUPS.items():
             formatter.write(f"\n{title}\n")
             for name in names:
-                formatter.write(f"  {name:<14}{self._summary(ctx, name)}\n")
+                formatter.write(f"  {name:<17}{self._summary(ctx, name)}\n")
         formatter.write(
             f"\nOptions: --json, --as NAME, -C DIR, --lock-wait SECONDS, --color WHEN, --version, --help\n\n{_STATUSES}"
         )
@@ -111,6 +111,7 @@ def _members(group: str) -> tuple[str, ...]:
 
 
 _SUBGROUPS: Final = {
+    "hooks": "Have git refuse what a late worker commits",
     "job": "Add, list and decide about jobs",
     "worktree": "Make worktrees for agents",
     "receipt": "Look receipts up",

@@ -105,7 +105,7 @@ class Progress:
 @dataclass
 class Call:
     """One invocation. `json` is a guess until the arguments are parsed (`json_given`): errors in them need it, too.
-    `separated` says that the arguments had a `--` before those that are names whatever they look like.
+    `separated` says that the arguments had a `--` before those that are names whatever they look like: `behind`.
     """
 
     streams: Streams
@@ -118,6 +118,7 @@ class Call:
     json: bool = False
     json_given: bool = False
     separated: bool = False
+    behind: tuple[str, ...] = ()
     keys: LastingKeys = field(default_factory=LastingKeys)
     progress: Progress | None = None
 
@@ -146,7 +147,13 @@ class Call:
     def options(self) -> dict[str, Any]:
         """What `Store.open` and `Store.init` take."""
         self.progress = Progress(self.streams) if self.narrates else None
-        return {"agent": self.agent(), "lock_wait": self.lock_wait, "keys": self.keys, "progress": self.progress}
+        return {
+            "agent": self.agent(),
+            "lock_wait": self.lock_wait,
+            "keys": self.keys,
+            "progress": self.progress,
+            "running": _running(),
+        }
 
     def store(self) -> Store:
         from draftfs.store import Store
@@ -154,6 +161,15 @@ class Call:
         opened = Store.open(self.folder, **self.options())
         self.keys.folder = opened.worktree.pending
         return opened
+
+    def index(self) -> str | None:
+        """The index that a hook of git's is to look at: of `commit -a`, or of a commit of some paths, it is not the usual one."""
+        named = os.environ.get("GIT_INDEX_FILE")
+        return os.path.abspath(named) if named else None
+
+    def environment(self) -> dict[str, str]:
+        """The variables that a program is started with."""
+        return dict(os.environ)
 
     # ── where output goes ──
 
@@ -204,3 +220,14 @@ class Call:
         if not self.streams.is_open(STDIN):
             raise BadRequest("bad_file", "standard input is closed", hint="name a file instead of -")
         return STDIN
+
+
+def _running() -> tuple[int, int] | None:
+    """The claim that `draftfs run` started this program under. Raises BadRequest `usage` where it cannot be read."""
+    job, epoch = os.environ.get("DRAFTFS_JOB"), os.environ.get("DRAFTFS_EPOCH")
+    if job is None or epoch is None:
+        return None
+    if not all(each.isascii() and each.isdecimal() and len(each) <= 18 for each in (job, epoch)):
+        hint = "unset DRAFTFS_JOB DRAFTFS_EPOCH"
+        raise BadRequest("usage", f"DRAFTFS_JOB={job!r} and DRAFTFS_EPOCH={epoch!r} are no numbers", hint=hint)
+    return int(job), int(epoch)

@@ -169,21 +169,21 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         call = ctx.find_object(Call)
         if call is not None:
-            call.separated = self._has_separator(args)
+            rest = self._behind_separator(args)
+            call.separated, call.behind = rest is not None, tuple(rest or ())
         return super().parse_args(ctx, args)
 
-    def _has_separator(self, args: Sequence[str]) -> bool:
-        """Whether a `--` ends the options. One that is itself the value of an option does not (`--note --`)."""
+    def _behind_separator(self, args: Sequence[str]) -> Sequence[str] | None:
+        """What stands behind the `--` that ends the options. One that is itself an option's value does not (`--note --`)."""
         takes_value = {
             name for each in self.params if isinstance(each, click.Option) and not each.is_flag for name in each.opts
         }
-        rest = iter(args)
-        for each in rest:
-            if each == "--":
-                return True
-            if each in takes_value:
-                next(rest, None)
-        return False
+        skip = False
+        for at, each in enumerate(args):
+            if each == "--" and not skip:
+                return args[at + 1 :]
+            skip = not skip and each in takes_value
+        return None
 
     def takes_paths(self) -> bool:
         return any(isinstance(each, click.Argument) and each.nargs == -1 for each in self.params)

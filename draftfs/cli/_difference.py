@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draftfs.cli._show import Paint, shown, shown_line, size
+from draftfs.cli._show import Paint, shown_line, size
 from draftfs.errors import EnvironmentFault, from_oserror
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.listing import Sides

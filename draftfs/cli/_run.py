@@ -18,9 +18,9 @@ import click
 from draftfs.cli import _app
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Asked, Command
-from draftfs.cli._show import shown
 from draftfs.cli._streams import Streams
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, from_oserror
+from draftfs.names import shown
 
 SCHEMA: Final = 1
 INTERRUPTED: Final = 128 + 2  # as a shell reports SIGINT

@@ -9,28 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+from draftfs.names import escaped, shown
+
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
 
 
-def shown(text: str) -> str:
-    r"""`text` on one line, and unable to steer a terminal: control characters and those that turn the direction of writing
-    are escaped, a byte that is not UTF-8 shows as `\xff`. Output of this has no surrogates left."""
-    return _UNSAFE.sub(_escaped, text)
-
-
 def shown_line(text: str) -> str:
     """One line of a file, shown: as `shown`, but a tab stays a tab."""
     return "\t".join(map(shown, text.split("\t")))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if 0xDC80 <= code <= 0xDCFF:
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +70,7 @@ def tsv(rows: Iterable[Sequence[str]]) -> Iterator[str | bytes]:
     r"""For pipes: tabs between columns, no header, no padding. Names come out with their exact bytes, but for control
     characters, which are escaped (`\x0a`), and the backslash, which is doubled: no two names look alike."""
     for row in rows:
-        line = "\t".join(_CONTROL.sub(_escaped, cell.replace("\\", "\\\\")) for cell in row)
+        line = "\t".join(_CONTROL.sub(escaped, cell.replace("\\", "\\\\")) for cell in row)
         yield os.fsencode(line) + b"\n" if _BYTE.search(line) else line
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from draftfs.cli._call import Answer
-from draftfs.cli._show import count, local, shown
+from draftfs.cli._show import count, local
 from draftfs.clock import span
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Claim, DraftInfo, JobChanged, Listed, Written

@@ -9,7 +9,7 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Duration, Number, command, usage
-from draftfs.cli._show import shown
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Claimed

@@ -4,8 +4,9 @@ import click
 
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command, usage
-from draftfs.cli._show import columns, shown, tsv
+from draftfs.cli._show import columns, tsv
 from draftfs.cli._words import written
+from draftfs.names import shown
 
 
 @command(
@@ -19,7 +20,9 @@ from draftfs.cli._words import written
 @click.argument("value", required=False)
 def run(call: Call, key: str | None, value: str | None) -> Answer:
     """Settings: claim.ttl (how long a claim lasts unless it says otherwise), job.attempts (how many a job has unless it
-    says otherwise), agents.promote (true lets agents decide, too)."""
+    says otherwise), agents.promote (true lets agents decide, too), git.root (what follows when a person commits a change
+    in the root that nothing admits: warn, refuse, off), git.unclaimed (whether agents may commit paths that nobody ever
+    reserved: allow, refuse)."""
     store = call.store()
     if key is not None and value is not None:
         changed = store.configure(key, value, receipt=call.receipt)

@@ -7,8 +7,9 @@ import click
 
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import Paint, count, shown
+from draftfs.cli._show import Paint, count
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Checkup

@@ -7,9 +7,10 @@ import click
 
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command
-from draftfs.cli._show import columns, count, local, shown, tsv
+from draftfs.cli._show import columns, count, local, tsv
 from draftfs.clock import span
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.records import Event
@@ -81,11 +82,17 @@ _WORDS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "claim.lapsed": lambda data: f"{data.get('holder')}'s claim of job {data['job']} lapsed{_left(data)}",
     "claim.restarted": lambda data: f"after a reboot the claim of job {data['job']} has its full time once more",
     "claim.revoked": lambda data: f"took job {data['job']} from its holder{_left(data)}",
+    "commit.admitted": lambda data: (
+        f"committed {count(data.get('changes', 0), 'change')} under the claim of job {data['job']}"
+    ),
+    "commit.vouched": lambda data: f"vouched for {count(data.get('changes', 0), 'change')}",
+    "hook.bypassed": lambda data: f"went past an error of the hook {data.get('hook')} ({data.get('reason')})",
     "draft.added": lambda data: f"drafted {data.get('target')}, number {data.get('number')}",
     "draft.promoted": lambda data: f"promoted {_of(data)}, by {data.get('author')}",
     "draft.rejected": lambda data: f"turned down {_of(data)}, by {data.get('author')}",
     "record.mended": lambda data: f"mended {data.get('file')}",
     "record.lost": lambda data: f"found {data.get('file')} lost",
     "event.lost": lambda data: f"found the event of this position lost ({data.get('file')})",
+    "root.moved": lambda data: f"made {data.get('root')} the root",
     "config.set": lambda data: f"set {data.get('key')} to {data.get('value')}",
 }

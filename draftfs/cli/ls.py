@@ -8,8 +8,9 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import Paint, Tinted, columns, duration, first_words, shown, size, terminal_width, tsv
+from draftfs.cli._show import Paint, Tinted, columns, duration, first_words, size, terminal_width, tsv
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import DraftLine, TargetLine

@@ -10,9 +10,10 @@ from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command, usage
 from draftfs.cli._difference import Difference, difference
-from draftfs.cli._show import count, shown
+from draftfs.cli._show import count
 from draftfs.cli._streams import STDIN
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Promoted, Promotion

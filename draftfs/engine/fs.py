@@ -7,7 +7,6 @@ nothing is promised (durability note §1).
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
@@ -262,6 +261,20 @@ def unlink(path: str) -> None:
         return
 
 
+def remove_folder(path: str) -> None:
+    """Remove an empty folder; OSError when it holds anything."""
+    _announce("rmdir", path)
+    os.rmdir(path)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder with all that is in it."""
+    import shutil
+
+    _announce("rmtree", path)
+    shutil.rmtree(path)
+
+
 def set_mode(descriptor: int, mode: int, path: str) -> None:
     _announce("chmod", path)
     os.fchmod(descriptor, mode)
@@ -281,6 +294,8 @@ def exchange(a: str, b: str) -> None:
 
     Raises OSError ENOSYS or EINVAL where the system or its file system cannot.
     """
+    import ctypes  # only promotions need it
+
     _announce("exchange", b)
     first, second = os.fsencode(a), os.fsencode(b)
     libc = ctypes.CDLL(None, use_errno=True)

@@ -5,6 +5,7 @@ The file is made once and never renamed, truncated or removed: two processes wou
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 import weakref
@@ -67,14 +68,14 @@ def _take(path: str, wait: float) -> _Held:
 
 
 def _locked_now(descriptor: int) -> bool:
-    import portalocker  # half of a small command's time, so only where a lock is taken
-
+    """The very call that portalocker would make here. Importing that takes longer than all else that a hook does, so it comes
+    in only where there is somebody to wait for."""
     try:
-        portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
-    except portalocker.LockException as fault:
-        raise EnvironmentFault("filesystem", f"this file system grants no lock: {fault}") from fault
+    except OSError as fault:
+        raise EnvironmentFault("filesystem", f"this file system grants no lock: {fault.strerror}") from fault
     return True
 
 

@@ -79,6 +79,8 @@ def _mend(bench: Bench, name: str) -> None:
         claims.mend_lease(bench, name)
     elif name.startswith("claims/"):
         claims.mend_ended(bench, name)
+    elif name.startswith("admitted/"):
+        claims.mend_admissions(bench, name)
     elif name.endswith("/target.yaml"):
         drafts.mend_index(bench, name)
     elif name.startswith("drafts/"):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from draftfs import layout
 from draftfs.audit import LOST
 from draftfs.layout import Key
-from draftfs.records import Attempts, DraftRef, EndedClaim, Ending, Job, Lease
+from draftfs.records import Admissions, Attempts, DraftRef, EndedClaim, Ending, Job, Lease
 from draftfs.repair.bench import DOCTOR, Bench
 
 _HOW: Final[dict[str, Ending]] = {
@@ -165,3 +165,22 @@ def mend_ended(bench: Bench, name: str) -> None:
         )
     )
     bench.say(name, f"written anew from the feed{aside}", job=number)
+
+
+def mend_admissions(bench: Bench, name: str) -> None:
+    """The path stays one that is judged; which steps of it may be committed, nothing else holds."""
+    if name in bench.records.admissions:
+        return
+    paths = bench.records.reserved()
+    paths |= {
+        layout.admitted(bench.records.fold.key(each.path)).name: each.path for each in bench.records.targets.values()
+    }
+    if name not in paths:  # a file in a reserved folder, say: that folder's own record keeps it judged
+        bench.discard(name, "the steps recorded in it are lost")
+        return
+    aside = bench.set_aside(name)
+    bench.tx.put(Key(name, Admissions), Admissions(paths[name]))
+    lost = (
+        f"the steps recorded for {paths[name]} are lost: what was committed there needs draftfs admit, or a live claim"
+    )
+    bench.say(name, f"{lost}{aside}")

@@ -11,7 +11,7 @@ from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.errors import Damaged, DraftfsError, Fenced, Refused
 from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
-from draftfs.rules import drafts, jobs, receipts
+from draftfs.rules import admissions, drafts, jobs, receipts
 from draftfs.rules.reservations import Held, refuse, remaining, until
 
 
@@ -183,6 +183,7 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
         drafts=(),
     )
     transaction.put(layout.lease(job.id), lease, lives=seconds)
+    admissions.reserve(transaction, job.paths)
     attempts = Attempts(job.attempts.used + 1, job.attempts.max)
     job = jobs.change(transaction, job, "claim", attempts=attempts, holder=actor.name, epoch=epoch, because=None)
     transaction.append("claim.taken", actor.name, job=job.id, epoch=epoch, paths=job.paths, ttl=seconds)

@@ -11,7 +11,8 @@ from draftfs.clock import NANOSECONDS, rfc3339
 from draftfs.engine import Transaction, View
 from draftfs.errors import Damaged, NotFound
 from draftfs.records import Lease
-from draftfs.rules import claims, jobs
+from draftfs.rules import jobs
+from draftfs.rules.reservations import is_overdue
 
 SYSTEM: Final = "draftfs"
 
@@ -23,12 +24,13 @@ def overdue(view: View) -> Iterator[Lease]:
             lease = view.get(key)
         except Damaged:
             continue  # what cannot be read cannot lapse; its paths stay held until doctor mends it
-        if lease is not None and _is_overdue(view, lease):
+        if lease is not None and is_overdue(view, lease):
             yield lease
 
 
-def _is_overdue(view: View, lease: Lease) -> bool:
-    return lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns
+def due(view: View) -> bool:
+    """Whether there is anything for `sweep` to commit."""
+    return view.counters.boot != view.now.boot or any(overdue(view))
 
 
 def sweep(transaction: Transaction, only: int | None = None) -> None:
@@ -45,6 +47,8 @@ def sweep(transaction: Transaction, only: int | None = None) -> None:
                 continue  # its paths stay held until doctor mends what is damaged; nobody else is to fail over it
             name = layout.lease(lease.job).name
             raise Damaged("damaged", f"{name} and the record of its job do not fit each other", file=name)
+        from draftfs.rules import claims  # which brings along what git's hooks, where a lapse is rare, do not need
+
         claims.end(transaction, lease, "lapsed", SYSTEM, None)
         job = jobs.change(transaction, jobs.find(transaction, lease.job), "lose", holder=None)
         transaction.append(
@@ -54,7 +58,7 @@ def sweep(transaction: Transaction, only: int | None = None) -> None:
 
 def _one_overdue(view: View, number: int) -> list[Lease]:
     lease = view.get(layout.lease(number))
-    return [lease] if lease is not None and _is_overdue(view, lease) else []
+    return [lease] if lease is not None and is_overdue(view, lease) else []
 
 
 def _can_end(view: View, lease: Lease) -> bool:

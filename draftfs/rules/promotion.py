@@ -14,8 +14,8 @@ from draftfs import layout
 from draftfs.answers import Promoted, Promotion
 from draftfs.engine import Transaction, View
 from draftfs.errors import BadRequest, NotFound, Refused, pasteable
-from draftfs.records import Actor, Choice, Content, Draft, DraftRef, InstallTarget, sha256_of
-from draftfs.rules import decisions, drafts, jobs
+from draftfs.records import Actor, Choice, Content, Draft, DraftRef, InstallTarget, TreeEntry, sha256_of
+from draftfs.rules import admissions, decisions, drafts, jobs
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Observed:
     """What stands in a target's place in the root. `content` is None unless it is a regular file.
 
     `alike` holds the digests of known contents that this one is the same as: the same bytes, or the same clean form for
-    git. `head`, `head_blob` and `branch` are where the root's history stands; `taken` is the highest number that a draft
+    git. `head`, `head_entry` and `branch` are where the root's history stands; `taken` is the highest number that a draft
     file beside the target has; `detail` says in words what is in the way; `names` is how many names (hard links) the file
     has.
     """
@@ -34,7 +34,7 @@ class Observed:
     taken: int
     branch: str | None
     head: str | None
-    head_blob: str | None
+    head_entry: TreeEntry | None
     detail: str = ""
     names: int = 1
 
@@ -52,10 +52,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Ready:
-    """What was made ready for one target: git's clean form of the draft, the file to install, and a copy of the hand edit
-    that it displaces, to be shown as a draft."""
+    """What was made ready for one target: git's clean form of the draft and of what it replaces, the file to install, and a
+    copy of the hand edit that it displaces, to be shown as a draft."""
 
     blob: str | None
+    previous_blob: str | None
     staged: str | None = None
     kept: str | None = None
 
@@ -197,11 +198,14 @@ def _promote(
             at=transaction.now.stamp,
             branch=seen.branch,
             head=seen.head,
-            head_blob=seen.head_blob,
+            head_blob=seen.head_entry.oid if seen.head_entry is not None else None,
             blob=made.blob,
             previous=step.previous,
         )
         transaction.put(layout.target(transaction.store.fold.key(draft.target)), replace(target, choice=choice))
+        replaced = _entry(step.previous, made.previous_blob)
+        after = _entry(draft.content, made.blob)
+        admissions.promote(transaction, draft.target, draft.number, replaced, after, actor.name, head=seen.head_entry)
         transaction.append(
             "draft.promoted",
             actor.name,
@@ -225,3 +229,8 @@ def _promote(
         changed=step.changes,
         other_names=seen.names - 1 if step.changes else 0,
     )
+
+
+def _entry(content: Content | None, blob: str | None) -> TreeEntry | None:
+    """What a commit of this content holds."""
+    return TreeEntry(content.mode, blob) if content is not None and blob is not None else None

@@ -101,6 +101,11 @@ class Held:
                     found[path, held, by.job] = Clash(path, held, by)
         return tuple(found[each] for each in sorted(found))
 
+    def over(self, path: str) -> Reservation | None:
+        """Who holds `path`, as such or with a folder that it lies in. Of several in a contest, the first."""
+        key = self._fold.key(path)
+        return next((self._at[each][0][1] for each in (key, *_ancestors(key)) if each in self._at), None)
+
 
 def _ancestors(key: str) -> Iterator[str]:
     at = key.rfind("/")
@@ -148,6 +153,11 @@ def describe(view: View, clash: Clash) -> dict[str, Any]:
         "expires_at": until(view, lease),
         "expires_in": remaining(view, lease),
     }
+
+
+def is_overdue(view: View, lease: Lease) -> bool:
+    """Whether the lease's deadline has passed, though nobody may have noticed yet."""
+    return lease.boot == view.now.boot and lease.deadline_ns <= view.now.awake_ns
 
 
 def remaining(view: View, lease: Lease) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from typing import Any
 
-from tests.support import Field, draftfs
+from draftfs.git import hooks
+from tests.support import GIT_ENVIRONMENT, Field, Ran, draftfs
 
 
 class Site:
@@ -67,3 +69,46 @@ class Site:
     def line(self, name: str) -> Any:
         """What `ls` says about one target."""
         return next((each for each in self.run("me", "ls")["targets"] if each["target"] == name), None)
+
+    def guard(self) -> None:
+        """Install the hooks, as the set-up of the cases has it."""
+        hooks.install(str(self.root))
+
+    def git(self, who: str, *arguments: str, status: int | None = 0, feed: str | None = None, **more: str) -> Ran:
+        """git as this agent, or person, runs it."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DRAFTFS_")}
+        environment |= (
+            GIT_ENVIRONMENT | {"GIT_EDITOR": "false"} | ({} if who == "me" else {"DRAFTFS_AGENT": who}) | more
+        )
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.where(who),
+            check=False,
+            capture_output=True,
+            env=environment,
+            errors="surrogateescape",
+            input=feed,
+            timeout=60,
+        )
+        ran = Ran(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in ran.err, ran.err
+        assert status is None or ran.status == status, ran
+        return ran
+
+    def tip(self, who: str) -> str:
+        return self.git(who, "rev-parse", "HEAD").out.strip()
+
+    def commit(self, who: str, *options: str, **more: str) -> Ran:
+        """Commit what is staged; it passes, and draftfs has nothing to say."""
+        ran = self.git(who, "commit", "-qm", "x", *options, **more)
+        assert "draftfs:" not in ran.err, ran.err
+        return ran
+
+    def blocked(self, who: str, *arguments: str, **more: str) -> str:
+        """Run git (`commit -am x` unless told otherwise), which is refused, and moves nothing. What it said."""
+        before = self.tip(who)
+        ran = self.git(who, *(arguments or ("commit", "-qam", "x")), status=None, **more)
+        assert ran.status != 0, ran
+        assert "draftfs: refused" in ran.err, ran
+        assert self.tip(who) == before
+        return ran.err

@@ -22,3 +22,10 @@ def real(tmp_path, _plain_environment) -> Field:
 def site(real) -> Site:
     """The same, by the real command line."""
     return Site(real)
+
+
+@pytest.fixture
+def guarded(site) -> Site:
+    """The same, with the hooks installed."""
+    site.guard()
+    return site

@@ -1,6 +1,7 @@
 """C21: names that git quotes are names like others, in every locale."""
 
 import os
+import re
 
 import pytest
 
@@ -60,3 +61,45 @@ def test_an_edit_of_one_is_no_edit_of_another(site):
     error = site.refused("ann", "path_clash", "claim", "--", "bad\udcff.md")
     assert error["details"]["clashes"][0]["path"] == "bad\udcff.md"
     site.hold("ann", "bad\udcfe.md")
+
+
+def told_in(said: str) -> list[str]:
+    """The lines about bob's paths, without the id of the commit that came to nothing."""
+    lines = [line for line in said.splitlines() if "held by bob" in line]
+    return [re.sub(r" in [0-9a-f]{12}", "", line) for line in lines]
+
+
+@pytest.mark.parametrize("quoted", ["true", "false"])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_commits_are_blocked_by_name(guarded, quoted, locale):
+    site, settings = guarded, {"LC_ALL": locale}
+    git("config", "core.quotePath", quoted, cwd=site.root)
+    for name in NAMES:
+        site.write("me", name, "old\n")
+    git("add", "-A", cwd=site.root)
+    git("commit", "-qm", "odd", cwd=site.root)
+    site.git("ann", "merge", "-q", "main")
+    until = site.hold("bob", *NAMES)["claim"]["expires_at"]
+    for name in NAMES:
+        site.write("ann", name, "ann's\n")
+    site.git("ann", "add", "-A")
+    said = site.blocked("ann", "commit", "-qm", "all ten", **settings)
+    told = told_in(said)
+    assert len(told) == len(NAMES), "one line a path, control characters escaped"
+    assert all(until in line for line in told)
+    for name in NAMES[4:8] if quoted == "true" else NAMES[:2]:
+        site.git("ann", "reset", "-q", "--hard")
+        site.write("ann", name, "ann's\n")
+        (line,) = told_in(site.blocked("ann", **settings))
+        assert line in told
+    blob = site.git("ann", "hash-object", "-w", "--stdin", feed="ann's\n").out.strip()
+    site.git("ann", "read-tree", "HEAD")
+    for name in NAMES:
+        site.git("ann", "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+    site.git("ann", "-c", "core.hooksPath=/dev/null", "commit", "-qm", "slipped")
+    found = site.run("me", "verify", "main..wa", status=6)["findings"]
+    assert {each["path"] for each in found} == set(NAMES), "JSON gives the exact bytes back"
+    site.git("bob", "checkout", "-q", ".")
+    for name in NAMES:
+        site.write("bob", name, "bob's\n")
+    site.commit("bob", "-a", **settings)

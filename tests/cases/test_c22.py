@@ -57,3 +57,27 @@ def test_a_dash_is_the_file(site):
     drafted = site.run("ann", "draft", "./-")["drafts"][0]
     assert (drafted["target"], drafted["file"]) == ("-", "-.draft-0001@ann")
     assert (site.root / "-.draft-0001@ann").read_text() == "dash\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commits_through_the_hooks(guarded, name):
+    site = guarded
+    site.write("me", "other.md", "tracked\n")
+    site.git("me", "add", "other.md")
+    site.git("me", "commit", "-qm", "other")
+    site.git("ann", "merge", "-q", "main")
+    site.git("bob", "merge", "-q", "main")
+    site.hold("ann", name)
+    site.write("ann", name, "new\n")
+    site.git("ann", "--literal-pathspecs", "add", "--", name)
+    site.commit("ann")
+    site.write("bob", name, "bob's\n")
+    site.write("bob", "other.md", "edited\n")
+    site.git("bob", "commit", "-qm", "only this", "other.md")
+    site.git("bob", "--literal-pathspecs", "add", "--", name)
+    said = site.blocked("bob", "commit", "-qm", "x")
+    assert f"  {name} (added" in said
+    assert "held by ann until" in said
+    site.run("ann", "draft", "--", name)
+    site.run("ann", "submit")
+    assert site.run("me", "verify", "main..wa")["findings"] == []

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from draftfs import Refused, Store
+from draftfs.git import hooks
 from draftfs.paths import Fold
 from tests.support import git
 
@@ -49,8 +50,34 @@ def test_on_a_volume_that_folds_case(tmp_path):
         assert fault.value.code == "path_clash"
         assert fault.value.details["clashes"][0]["held"] == "A.md"
         (mount / "ann" / "A.md").write_text("new\n")
+        hooks.install(str(root))
+        git("mv", "a.md", "A.md", cwd=mount / "ann")
+        git("commit", "-qm", "only the case", cwd=mount / "ann")
+        git("mv", "-f", "a.md", "A.md", cwd=mount / "bob")
+        ran = subprocess.run(
+            ["git", "commit", "-qm", "x"], cwd=mount / "bob", capture_output=True, text=True, check=False
+        )
+        assert ran.returncode != 0
+        assert "held by ann" in ran.stderr
         first = ann.draft(["A.md"]).drafts[0]
         second = ann.draft(["a.md"]).drafts[0]
         assert (first.number, second.number, second.target) == (1, 2, first.target)
     finally:
         subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+@pytest.mark.parametrize("setting", ["true", "false"])
+def test_a_commit_of_the_other_spelling(guarded, setting):
+    """Two files where the file system keeps case, whatever git's setting says."""
+    site = guarded
+    if site.field.me.info.fold != Fold():
+        pytest.skip("this file system folds names")
+    git("config", "core.ignorecase", setting, cwd=site.root)
+    site.hold("ann", "Docs/A.md")
+    site.write("bob", "docs/a.md", "bob's\n")
+    site.git("bob", "add", "docs/a.md")
+    site.commit("bob")
+    site.write("bob", "Docs/A.md", "bob's\n")
+    site.git("bob", "add", "Docs/A.md")
+    if setting == "false":
+        assert "held by ann" in site.blocked("bob", "commit", "-qm", "x")

@@ -85,3 +85,44 @@ def test_an_empty_cache_or_leftover_is_no_damage(real):
         path.write_bytes(b"")
     assert run(real, "me", "doctor")[0] == 0
     assert run(real, "ann", "claim", "1", "--seen", "1")[0] == 0
+
+
+# What a commit by bob of ann's path, docs/spec.md, needs: he holds another, so he is refused; the person is warned.
+NEEDED = ("leases/0001.yaml", "counters.yaml", "journal", "store.yaml", "admitted/docs+spec.md.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "hazard"), [*((name, "half") for name in (*FILES, NEEDED[-1])), ("leases/0001.yaml", "empty")]
+)
+def test_commits(guarded, name, hazard):
+    site = guarded
+    site.field.damaged = True
+    site.run("ann", "claim", "1", "--seen", "1")
+    site.put("ann", "docs/spec.md", "v1\n")
+    site.commit("ann", "-a")
+    site.run("bob", "claim", "2", "--seen", "1")
+    site.field.me.engine.checkpoint()
+    HAZARDS[hazard](site.field.store / name)
+
+    site.write("bob", "docs/spec.md", "bob's\n")
+    before = site.tip("bob")
+    ran = site.git("bob", "commit", "-qam", "x", status=None)
+    assert ran.status != 0, ran
+    assert site.tip("bob") == before
+    assert "draftfs: refused" in ran.err
+    if name in NEEDED and name != "leases/0001.yaml":
+        assert name in ran.err
+        assert "draftfs doctor --fix" in ran.err
+    site.git("bob", "checkout", "-q", ".")
+    site.write("bob", "free.md", "x\n")
+    site.git("bob", "add", "free.md")
+    ran = site.git("bob", "commit", "-qm", "free", status=None)
+    assert (ran.status == 0) is (name not in ("counters.yaml", "journal", "store.yaml")), ran
+
+    site.write("me", "docs/spec.md", "by hand\n")
+    ran = site.git("me", "commit", "-qam", "x")
+    assert ran.err.count("draftfs: warning") == 1, ran
+    assert draftfs("doctor", "--fix", cwd=site.root).status == 0
+    site.write("bob", "a.txt", "bob's\n")
+    site.git("bob", "add", "-A")
+    site.commit("bob")

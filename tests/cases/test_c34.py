@@ -1,4 +1,4 @@
-"""C34: the disk is full half-way. (`ack` and commits through the hooks come with those commands.)
+"""C34: the disk is full half-way. (`ack` comes with that command.)
 
 Decided: `release` and `submit` have room kept for them in the store (128 kB), on a disk without a free block, too.
 """
@@ -131,3 +131,24 @@ def test_a_failed_sync(site, words):
     kinds = [event.kind for event in site.field.me.log()]
     assert kinds.count("draft.added") == (words[0] == "draft")
     assert kinds.count("claim.taken") == (2 if words[0] == "claim" else 1)
+
+
+@pytest.mark.parametrize("way", ["full", "inodes"])
+def test_a_commit(small, way):
+    """Where git itself still has room, and the store has none: it cannot be recorded, so it is refused."""
+    site = small
+    site.guard()
+    site.write("ann", SPEC, "v1\n")
+    site.git("ann", "add", SPEC)
+    tree = site.git("ann", "write-tree").out.strip()
+    oid = site.git("ann", "commit-tree", tree, "-p", "HEAD", "-m", "x").out.strip()
+    before = records(site.field.me)
+    ballast = fill(site.field.base) if way == "full" else use_up_inodes(site.field.base)
+    tip = site.tip("ann")
+    ran = site.git("ann", "update-ref", "refs/heads/wa", oid, status=None)
+    assert ran.status != 0, ran
+    assert site.tip("ann") == tip
+    assert records(site.field.me) == before
+    ballast.unlink() if ballast.is_file() else shutil.rmtree(ballast)
+    site.git("ann", "update-ref", "refs/heads/wa", oid)
+    assert site.run("me", "verify", "main..wa")["findings"] == []

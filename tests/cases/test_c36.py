@@ -1,4 +1,4 @@
-"""C36: read-only, and permission denied. (`status`, `check`, `regenerate`, commits come with those commands; what only
+"""C36: read-only, and permission denied. (`status`, `check`, `regenerate` come with those commands; what only
 another user sees is in tests/disk.)"""
 
 from __future__ import annotations
@@ -94,3 +94,34 @@ def test_a_read_only_target_stays_so(site):
     target.chmod(0o444)
     site.run("me", "promote", "--yes", SPEC, "1")
     assert (target.read_text(), target.stat().st_mode & 0o777) == ("v1\n", 0o444)
+
+
+def test_commits_on_a_read_only_store(guarded):
+    """What needs a new record is refused where a claim is held, and its reason said; elsewhere it is not needed. (On a disk
+    that is read-only as a whole git itself cannot commit.)"""
+    site = guarded
+    site.run("ann", "claim", "1", "--seen", "1")
+    site.write("ann", SPEC, "v1\n")
+    site.git("ann", "add", SPEC)
+    before = records(site.field.me)
+    with mounted(site.field.store, "--bind", str(site.field.store)):
+        mount("-o", "remount,bind,ro", str(site.field.store))
+        started = time.monotonic()
+        said = site.blocked("ann", "commit", "-qm", "x")
+        assert time.monotonic() - started < 8
+        assert "permission" in said.lower() or "read-only" in said.lower()
+        site.write("me", "other.md", "x\n")
+        site.git("me", "add", "other.md")
+        site.commit("me")
+    assert records(site.field.me) == before
+    site.commit("ann")
+
+
+def test_a_commit_on_a_read_only_disk(guarded):
+    site = guarded
+    site.run("ann", "claim", "1", "--seen", "1")
+    site.write("ann", SPEC, "v1\n")
+    with read_only(site, store=True):
+        ran = site.git("ann", "commit", "-qam", "x", status=None)
+        assert ran.status != 0
+    site.commit("ann", "-a")

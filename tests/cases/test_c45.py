@@ -39,3 +39,24 @@ def test_a_target_that_went_while_a_draft_waits(site):
     site.refused("me", "target_moved", "promote --yes", "docs/spec.md", "1")
     site.run("me", "promote --yes --force", "docs/spec.md", "1")
     assert site.read("docs/spec.md") == b"new\n"
+
+
+def test_a_deletion_and_a_rename_as_commits(guarded):
+    """A rename is a deletion and an addition, each judged by its own path."""
+    site = guarded
+    site.hold("ann", "docs/spec.md")
+    for command in (("rm", "-q"), ("mv",)):
+        site.git("bob", *command, "docs/spec.md", *(["docs/g.md"] if command == ("mv",) else []))
+        said = site.blocked("bob", "commit", "-qm", "x")
+        assert "docs/spec.md (deleted" in said
+        assert "held by ann" in said
+        site.git("bob", "reset", "-q", "--hard")
+    site.git("ann", "mv", "docs/spec.md", "docs/g.md")
+    site.commit("ann")
+    site.git("ann", "mv", "docs/g.md", "docs/spec.md")
+    site.commit("ann")
+    site.git("ann", "rm", "-q", "docs/spec.md")
+    site.commit("ann")
+    site.run("ann", "draft --delete", "docs/spec.md")
+    site.run("ann", "submit")
+    assert site.run("me", "verify", "main..wa")["findings"] == []

@@ -1,4 +1,4 @@
-"""C50: the old worker finishes late. (Its commit is for the hooks to stop.)"""
+"""C50: the old worker finishes late."""
 
 from __future__ import annotations
 
@@ -88,3 +88,44 @@ def test_her_draft_from_before_can_still_be_chosen(field):
     assert [draft.draft.state for draft in line.drafts] == ["abandoned"]
     field.me.promote(field.me.draft_refs(["docs/spec.md.draft-0001@ann"]))
     assert (field.root / "docs/spec.md").read_text() == "good work\n"
+
+
+@pytest.mark.parametrize("how", ["replaced", "submitted", "nobody took over", "revoked"])
+def test_her_late_commit_is_blocked(guarded, how):
+    site = guarded
+    site.run("ann", "claim", "1", "--seen", "1", "--ttl", "6s")
+    site.put("ann", "docs/spec.md", "by ann\n")
+    site.commit("ann", "-a")
+    early = site.tip("ann")
+    if how == "revoked":
+        site.run("me", "job revoke", "1", "--because", "too slow")
+    else:
+        wait_for(lambda: state(site.field)[0] == "open")
+    if how in ("replaced", "submitted"):
+        site.run("bob", "claim", "1", "--seen", str(site.field.version(1)))
+        site.put("bob", "docs/spec.md", "by bob\n")
+        site.commit("bob", "-a")
+    if how == "submitted":
+        site.run("bob", "submit")
+    before = state(site.field)
+    site.write("ann", "docs/spec.md", "late\n")
+    for arguments in (
+        ("commit", "-qam", "x"),
+        ("commit", "-qam", "x", "--no-verify"),
+        ("commit", "-qa", "--amend", "--no-edit"),
+        ("commit", "-q", "--amend", "-m", "only words"),
+    ):
+        said = site.blocked("ann", *arguments)
+        assert ("was revoked at" if how == "revoked" else "lapsed at") in said
+        assert ("held by bob until" in said) is (how == "replaced")
+        assert how != "revoked" or "too slow" in said
+    site.git("me", "update-ref", "refs/heads/late", early, status=None)
+    assert site.git("ann", "push", ".", f"{early}:refs/heads/copy", status=1)
+    assert state(site.field) == before
+    assert (site.where("ann") / "docs/spec.md").read_text() == "late\n"
+    assert site.tip("ann") == early
+    # Work on other paths is not held up by it.
+    site.git("ann", "reset", "-q", "--hard")
+    site.write("ann", "free.md", "x\n")
+    site.git("ann", "add", "free.md")
+    site.commit("ann")

@@ -74,3 +74,52 @@ def test_a_copy_touches_nothing_of_the_original(site):
     after = site.line("docs/spec.md")
     assert after["drafts"][0]["draft"] == before["drafts"][0]["draft"]
     assert site.line("docs/other.md") is None
+
+
+def commits_from(site, place, data: str = "committed\n"):
+    (place / "docs/spec.md").write_text(data)
+    git("commit", "-qam", "x", cwd=place)
+    assert draftfs("verify", "main..wa", cwd=place).status == 0
+
+
+def test_commits_after_a_move(guarded):
+    site = guarded
+    held(site)
+    moved, worktree = site.field.base / "moved", site.where("ann")
+    git("worktree", "move", str(worktree), str(moved), cwd=site.root)
+    commits_from(site, moved, "moved by git\n")
+    moved.rename(site.field.base / "by-hand")
+    commits_from(site, site.field.base / "by-hand", "moved by hand\n")
+    elsewhere = site.field.base / "elsewhere"
+    site.root.rename(elsewhere)
+    git("worktree", "repair", str(site.field.base / "by-hand"), cwd=elsewhere)
+    commits_from(site, site.field.base / "by-hand", "the root moved\n")
+    assert draftfs("release", cwd=site.field.base / "by-hand", agent="ann").status == 0
+    elsewhere.rename(site.root)
+    git("worktree", "repair", str(site.field.base / "by-hand"), cwd=site.root)
+
+
+def test_a_worktree_made_anew_has_no_token_to_commit_with(guarded):
+    site = guarded
+    held(site)
+    shutil.rmtree(site.where("ann"))
+    git("worktree", "prune", cwd=site.root)
+    git("branch", "-D", "wa", cwd=site.root)
+    site.write("ann", "docs/spec.md", "by whom?\n")
+    assert "held by ann until" in site.blocked("ann")
+
+
+def test_a_commit_in_a_copy_asks_the_copys_store(guarded):
+    site = guarded
+    held(site)
+    site.commit("ann", "-a")
+    copy = site.field.base / "copy"
+    subprocess.run(["cp", "-a", str(site.root), str(copy)], check=True)
+    before = site.field.me.log()
+    (copy / "a.txt").write_text("in the copy\n")
+    git("commit", "-qam", "x", cwd=copy)
+    assert draftfs("verify", "main..wa", cwd=copy).status == 0
+    assert draftfs("job", "revoke", "3", "--because", "x", cwd=copy).status == 0
+    assert draftfs("verify", "main..wa", cwd=copy).status == 6
+    assert draftfs("verify", "main..wa", cwd=site.root).status == 0
+    assert site.field.me.log() == before

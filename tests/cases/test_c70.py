@@ -129,3 +129,36 @@ def test_a_copy_of_the_store_from_an_earlier_epoch_gives_no_token_twice(field, f
     bob.release()
     again = field.ann.claim(1, seen=field.version(1), receipt="key 42", adopt=True)
     assert (again.claim.token == tokens[42]) == (not fix)
+
+
+def test_the_commits_of_all_four(guarded):
+    """A commit in the worktree that keeps the old token."""
+    site, field = guarded, guarded.field
+    field.damaged = True
+    tokens = old_tokens(field, 12)
+    shutil.copytree(field.store, field.base / "copy")
+    tokens |= old_tokens(field, 20)
+    claim_again = ("claim", "1", "--seen", str(field.version(1)))
+
+    def late() -> str:
+        site.write("ann", "docs/spec.md", "late\n")
+        return site.blocked("ann", DRAFTFS_TOKEN=tokens[20]) + site.blocked("ann")
+
+    field.me.engine.checkpoint()  # (a)
+    site.run("bob", *claim_again)
+    assert "held by bob until" in late()
+    field.me.engine.checkpoint()
+    (field.store / "leases/0001.yaml").unlink()  # (b)
+    late()
+    assert not field.me.doctor(fix=True).findings
+    late()
+    shutil.rmtree(field.store)  # (c)
+    assert "is gone" in late()
+    assert "is gone" in site.git("me", "commit", "--allow-empty", "-qm", "x").err
+    Store.init(str(field.root), clock=field.clock)
+    field.me.add_job("write the spec", ["docs/spec.md"])
+    site.run("bob", "claim", "1", "--seen", "1", "--adopt")
+    assert "held by bob until" in late()
+    shutil.rmtree(field.store)  # (d)
+    shutil.copytree(field.base / "copy", field.store)
+    late()

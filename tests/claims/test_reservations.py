@@ -14,18 +14,13 @@ from draftfs.paths import Fold
 from tests.protocol import refused
 
 
-@contextmanager
-def folding(field, *, case=False, form=False):
-    """A store on a file system that folds names; put back in the end, for the self-check."""
+def fold(field, *, case=False, form=False):
+    """From here on the store is one on a file system that folds names."""
 
-    def change(fold):
-        engine = field.me.engine
-        engine.write(lambda tx: tx.put(layout.STORE, replace(tx.store, fold=fold)))
+    def change(tx):
+        tx.put(layout.STORE, replace(tx.store, fold=Fold(case, form)))
 
-    before = field.me.info.fold
-    change(Fold(case, form))
-    yield
-    change(before)
+    field.me.engine.write(change)
 
 
 CLASHING = [
@@ -62,13 +57,13 @@ def test_equal_parents_and_children_clash(field, held, wanted):
 
 @pytest.mark.parametrize(("held", "wanted"), APART)
 def test_siblings_and_common_prefixes_do_not_clash(field, held, wanted):
-    with folding(field):
-        field.bob.claim_paths([held])
-        assert field.ann.claim_paths([wanted]).claim.paths == (wanted,)
+    fold(field)
+    field.bob.claim_paths([held])
+    assert field.ann.claim_paths([wanted]).claim.paths == (wanted,)
 
 
 @pytest.mark.parametrize(
-    ("held", "wanted", "fold"),
+    ("held", "wanted", "folds"),
     [
         ("Docs/Spec.md", "docs/SPEC.md", {"case": True}),
         ("DOCS", "docs/spec.md", {"case": True}),
@@ -78,21 +73,23 @@ def test_siblings_and_common_prefixes_do_not_clash(field, held, wanted):
         ("CAF\u00c9", "cafe\u0301", {"case": True, "form": True}),
     ],
 )
-def test_names_that_the_file_system_folds_clash(field, held, wanted, fold):
-    with folding(field, **fold):
-        field.bob.claim_paths([held])
-        with refused(field, "path_clash") as caught:
-            field.ann.claim_paths([wanted])
-        (clash,) = caught.value.details["clashes"]
-        assert (clash["path"], clash["held"]) == (wanted, held), "each in its own spelling"
+def test_names_that_the_file_system_folds_clash(field, held, wanted, folds):
+    fold(field, **folds)
+    field.bob.claim_paths([held])
+    with refused(field, "path_clash") as caught:
+        field.ann.claim_paths([wanted])
+    (clash,) = caught.value.details["clashes"]
+    assert (clash["path"], clash["held"]) == (wanted, held), "each in its own spelling"
 
 
-def test_folding_one_thing_leaves_the_other_apart(field):
-    with folding(field, case=True):
-        field.bob.claim_paths(["caf\u00e9"])
-        field.ann.claim_paths(["cafe\u0301"])
-    with folding(field, form=True):
-        field.agent("carl").claim_paths(["CAF\u00c9"])
+@pytest.mark.parametrize(
+    ("folds", "one", "other"),
+    [({"case": True}, "caf\u00e9", "cafe\u0301"), ({"form": True}, "caf\u00e9", "CAF\u00c9")],
+)
+def test_folding_one_thing_leaves_the_other_apart(field, folds, one, other):
+    fold(field, **folds)
+    field.bob.claim_paths([one])
+    field.ann.claim_paths([other])
 
 
 SPELLINGS = [
@@ -181,8 +178,8 @@ def test_a_jobs_own_nested_paths_do_not_clash_with_each_other(field):
 
 
 def test_nested_paths_count_as_one_by_the_stores_folding(field):
-    with folding(field, case=True):
-        assert field.me.add_job("nested", ["SRC", "src/a"]).jobs[0].paths == ("SRC",)
+    fold(field, case=True)
+    assert field.me.add_job("nested", ["SRC", "src/a"]).jobs[0].paths == ("SRC",)
 
 
 def test_one_agents_second_claim_clashes_like_anybodys(field):

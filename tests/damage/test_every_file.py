@@ -10,13 +10,26 @@ import pytest
 
 from draftfs import Damaged, Refused, Store
 from draftfs.errors import DraftfsError
-from draftfs.records import DraftRef
+from draftfs.records import Change, DraftRef, TreeEntry
+from draftfs.rules import admissions
 from tests.damage.lived import HAZARDS, KEYS, Lived, names_of
 
 Needs = Callable[[Lived], object]
 
 SPEC = "drafts/docs+spec.md"
+
+
+def judged(lived: Lived, path: str) -> object:
+    change = Change(path, None, TreeEntry("100644", "a" * 40))
+    return lived.me.engine.read(lambda view: admissions.judge(view, [change], ()))
+
+
 FILES: dict[str, list[Needs]] = {
+    "admitted/docs+spec.md.yaml": [lambda lived: judged(lived, "docs/spec.md")],
+    "admitted/b.txt.yaml": [
+        lambda lived: judged(lived, "b.txt"),
+        lambda lived: lived.me.admit("HEAD^..HEAD", because="x"),
+    ],
     "counters.yaml": [
         lambda lived: lived.eve.claim_paths(["new.md"]),
         lambda lived: lived.me.add_job("another", ["new.md"]),
@@ -74,12 +87,15 @@ def test_what_needs_the_file_is_told_and_everybody_else_goes_on(lived, name, haz
     if (name.startswith("feed/"), hazard) == (True, "NULs appended"):
         assert not lived.examine().findings  # bytes behind the end are what a killed writer leaves
         return
-    for need in FILES[name]:
+    for need in FILES[name] if (name.partition("/")[0], hazard) != ("admitted", "removed") else ():
         fault = refuses(lambda need=need: need(lived))
         assert (fault.code, fault.exit_status) == ("damaged", 8), fault
         assert name in fault.message
         assert fault.details["file"] == name or (name, hazard) == ("done/0003.yaml", "removed")
         assert fault.hint == "draftfs doctor --fix"
+    if name.startswith("admitted/") and hazard == "removed":
+        assert judged(lived, "b.txt").refused
+        assert judged(lived, "docs/spec.md").refused
     others_go_on(lived, name)
     nothing_is_free(lived)
     (finding,) = [each for each in lived.examine().findings if each.path == name]

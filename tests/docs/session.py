@@ -31,6 +31,7 @@ _VARIES = (
     (re.compile(r"\b\d+[smhd]\b( \d+[smh]\b)?"), "DURATION"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
+    (re.compile(r"\b[0-9a-f]{12}\b"), "COMMIT"),
     (re.compile(r" {2,}"), "  "),
 )
 

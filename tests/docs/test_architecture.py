@@ -57,6 +57,7 @@ def test_every_folder_and_file_of_the_store_is_listed():
         layout.receipt(sha).name.replace(sha, "3fa9…"),
         layout.draft("PATH", 3).name,
         layout.target("PATH").name,
+        layout.admitted("PATH").name,
         layout.object_file("abcd" + 60 * "0").replace(60 * "0", "…"),
         layout.segment(1),
         f"{layout.STAGING}/",

@@ -7,7 +7,8 @@ import pytest
 
 from draftfs import repo as repo_module
 from draftfs.errors import EnvironmentFault
-from draftfs.repo import Repo, TreeEntry
+from draftfs.records import TreeEntry
+from draftfs.repo import Repo
 
 NAMES = [
     "caf\u00e9.md",
@@ -211,9 +212,9 @@ def test_comparing_a_file_that_is_gone_is_an_error(main, tmp_path):
 
 def test_one_process_compares_two_files(main, tmp_path, monkeypatch):
     calls = []
-    real = repo_module._git
+    real = repo_module.run
     found = find(main)
-    monkeypatch.setattr(repo_module, "_git", lambda *a, **k: calls.append(a) or real(*a, **k))
+    monkeypatch.setattr(repo_module, "run", lambda *a, **k: calls.append(a) or real(*a, **k))
     found.same_content("docs/spec.md", main.write(tmp_path / "a", "a"), main.write(tmp_path / "b", "b"))
     assert len(calls) == 1
 

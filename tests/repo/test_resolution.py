@@ -47,8 +47,8 @@ def test_linked_worktree_from_a_subfolder(main, tmp_path):
 
 def test_one_process_resolves(main, monkeypatch):
     calls = []
-    real = repo_module._git
-    monkeypatch.setattr(repo_module, "_git", lambda *a, **k: calls.append(a) or real(*a, **k))
+    real = repo_module.run
+    monkeypatch.setattr(repo_module, "run", lambda *a, **k: calls.append(a) or real(*a, **k))
     found = find(main)
     assert len(calls) == 1
     found.target("docs/new.md")

@@ -8,7 +8,7 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, Numbers, command, usage
-from draftfs.cli._show import shown
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import JobsAdded

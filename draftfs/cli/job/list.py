@@ -8,9 +8,10 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import Tinted, columns, shown, tsv
+from draftfs.cli._show import Tinted, columns, tsv
 from draftfs.clock import span
 from draftfs.codec import to_plain
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import JobLine

@@ -8,9 +8,10 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command
-from draftfs.cli._show import local, shown
+from draftfs.cli._show import local
 from draftfs.cli.job.list import plain
 from draftfs.clock import span
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import JobLine

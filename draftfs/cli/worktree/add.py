@@ -8,7 +8,7 @@ import click
 
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import shown
+from draftfs.names import shown
 
 
 @command(

@@ -1,0 +1,60 @@
+"""What is people's: the branch that the root has checked out, and its upstream (§8)."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from draftfs.errors import EnvironmentFault
+from draftfs.git.command import run
+
+
+@dataclass(frozen=True)
+class People:
+    """`branch` is the full name of people's branch, None where there is none. `tips` are the commits (ids) that it and its
+    upstream hold, in this order: what they reach is people's, and admitted."""
+
+    branch: str | None
+    tips: tuple[str, ...]
+
+
+def people_of(root: str) -> People:
+    """Asked in the root itself, so that it is right for whoever asks from wherever. Two processes of git at most, on a branch.
+
+    A commit that the root only looks at, its HEAD detached, is not people's for that: people's branch is then the one that
+    they are rebasing or had checked out before. Raises EnvironmentFault `git` where the root is gone.
+    """
+    if not os.path.isdir(root):
+        raise EnvironmentFault(
+            "git", f"the root is gone: {root}", hint="a person, where it is now: draftfs init --root ."
+        )
+    # rev-parse answers in order and stops at what it cannot: on an unborn branch at once, without an upstream at the end.
+    commit, ref, upstream = _answers(root, "HEAD", "--symbolic-full-name", "HEAD", "@{upstream}")
+    if not ref:
+        branch = run(root, "symbolic-ref", "-q", "HEAD", accept=(0, 1)).out.strip()
+        return People(branch or None, ())
+    if ref == "HEAD":
+        left = _rebased(root) or "@{-1}"
+        commit, ref, upstream = _answers(
+            root, left, "--symbolic-full-name", left, f"{left.removeprefix('refs/heads/')}@{{upstream}}"
+        )
+    if not ref.startswith("refs/heads/"):
+        return People(None, ())
+    theirs = run(root, "rev-parse", "--verify", "-q", upstream, accept=(0, 1)).out.strip() if upstream else ""
+    return People(ref, (commit, *([theirs] if theirs else [])))
+
+
+def _answers(root: str, *asked: str) -> list[str]:
+    return [*run(root, "rev-parse", *asked, accept=(0, 128)).out.split("\n"), "", "", ""][:3]
+
+
+def _rebased(root: str) -> str | None:
+    """The branch that is being rebased in the root."""
+    git_dir = run(root, "rev-parse", "--absolute-git-dir").out.removesuffix("\n")
+    for folder in ("rebase-merge", "rebase-apply"):
+        with suppress(OSError), open(f"{git_dir}/{folder}/head-name", "rb") as file:
+            name = os.fsdecode(file.read().strip())
+            if name.startswith("refs/heads/"):
+                return name
+    return None

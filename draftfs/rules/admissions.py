@@ -1,0 +1,224 @@
+"""G4 for commits (§8, Admission): which change of a path may be committed, and the record that says so.
+
+A change is admitted when a chain of standing transitions leads from what was there to what is there now. What nobody
+recorded needs the live claim's token now, and is then recorded. So a rebase, an amend or a merge of honest work passes,
+while a late worker's commits, and an old content slipped back in, do not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from draftfs import layout, paths
+from draftfs.engine import Transaction, View
+from draftfs.errors import Damaged
+from draftfs.records import Admissions, Change, Lease, Transition, TreeEntry
+from draftfs.rules import jobs
+from draftfs.rules.reservations import Held, Reservation, is_overdue
+
+Step = tuple[TreeEntry | None, TreeEntry | None]
+Free = Mapping[str, Sequence[Step]]
+"""Steps of a path that need no record, by path: those of people's commits, and what git's own merges make."""
+Ends = Mapping[Change, Collection[TreeEntry | None]]
+"""What the path of a change holds at the end of the commits that the change was found among: one content for each tip."""
+
+
+@dataclass(frozen=True)
+class Unadmitted:
+    """A change that nothing admits. `by` is who holds its path now, if anybody does."""
+
+    change: Change
+    by: Reservation | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`recordable` changes are covered by a live claim whose token was shown, and are not recorded yet."""
+
+    recordable: tuple[tuple[Lease, Change], ...]
+    refused: tuple[Unadmitted, ...]
+
+
+def reserve(transaction: Transaction, wanted: Iterable[str]) -> None:
+    """Note that these paths were reserved: from now on their changes are judged, whoever holds them."""
+    for path in wanted:
+        key = layout.admitted(transaction.store.fold.key(path))
+        try:
+            known = transaction.get(key) is not None
+        except Damaged:
+            known = True  # its commits are blocked until doctor mends it; a claim does not need what it says
+        if not known:
+            transaction.put(key, Admissions(path))
+
+
+def judge(
+    view: View,
+    changes: Iterable[Change],
+    held: Sequence[Lease],
+    free: Free | None = None,
+    *,
+    ends: Ends | None = None,
+    everything: bool = False,
+) -> Verdict:
+    """Judge each change by itself. `held` are live claims whose token was shown; `everything`: also paths that were never
+    reserved (`git.unclaimed`).
+
+    A spent step passes in one case: when the commits that it is among go on to an end that is admitted from where it
+    began. So work that was made and then taken back can be pushed, and nobody can put it in again.
+    """
+    book, recordable, refused = _Book(view), list[tuple[Lease, Change]](), list[Unadmitted]()
+    for change in dict.fromkeys(changes):
+        if not (everything or book.is_reserved(change.path)):
+            continue
+        steps = [*book.steps(change.path), *(free or {}).get(change.path, ())]
+        if leads(steps, change.before, change.after):
+            continue
+        if _taken_back(change, steps, (ends or {}).get(change, ())) and leads(
+            book.steps(change.path, spent=True), change.before, change.after
+        ):
+            continue
+        lease = next((each for each in held if covers(view, each, change.path)), None)
+        if lease is not None:
+            recordable.append((lease, change))
+        else:
+            refused.append(Unadmitted(change, book.holder(change.path)))
+    return Verdict(tuple(recordable), tuple(refused))
+
+
+def _taken_back(change: Change, steps: Sequence[Step], ends: Collection[TreeEntry | None]) -> bool:
+    """Whether everything that the change was found among goes on to an end that is admitted from where it began."""
+    return bool(ends) and all(leads(steps, change.before, end) for end in ends)
+
+
+def record(transaction: Transaction, admitted: Iterable[tuple[Lease, Change]]) -> None:
+    """Record changes made under live claims; in the transaction in which those were found to be live."""
+    for lease, change in admitted:
+        by = Transition(change.before, change.after, lease.holder, transaction.now.stamp, lease.job, lease.epoch)
+        _add(transaction, change.path, by)
+
+
+def promote(
+    transaction: Transaction,
+    path: str,
+    number: int,
+    before: TreeEntry | None,
+    after: TreeEntry | None,
+    by: str,
+    *,
+    head: TreeEntry | None,
+) -> None:
+    """Record the promotion of draft `number`: from `before`, and from what HEAD holds, to `after`. It takes the place
+    of earlier ones that were not committed: those that do not lead to what HEAD holds."""
+    known = _standing(transaction, path)
+    steps = [_step(each) for each in known]
+    _put(transaction, path, tuple(each for each in known if each.draft is None or leads(steps, each.after, head)))
+    for entry in dict.fromkeys((head, before)):
+        if entry != after:
+            _add(transaction, path, Transition(entry, after, by, transaction.now.stamp, draft=number))
+
+
+def vouch(transaction: Transaction, changes: Iterable[Change], by: str, because: str) -> None:
+    """Record a person's word for changes that nothing else admits."""
+    for change in changes:
+        word = Transition(change.before, change.after, by, transaction.now.stamp, because=because)
+        _add(transaction, change.path, word)
+
+
+def leads(steps: Iterable[Step], start: TreeEntry | None, end: TreeEntry | None) -> bool:
+    """Whether a chain of `steps` leads from `start` to `end`."""
+    onward: dict[TreeEntry | None, list[TreeEntry | None]] = defaultdict(list)
+    for before, after in steps:
+        onward[before].append(after)
+    seen, reached = {start}, [start]
+    while reached:
+        entry = reached.pop()
+        if entry == end:
+            return True
+        for after in onward.get(entry, ()):
+            if after not in seen:
+                seen.add(after)
+                reached.append(after)
+    return False
+
+
+def onward(transitions: Iterable[Transition]) -> list[Transition]:
+    """Those of `transitions`, the oldest first, that are not spent: where one leads back to an earlier content, those away
+    from that content are. With both, anybody could put the old content in again and again."""
+    left: list[Transition] = []
+    for new in transitions:
+        if any(each.before == new.after for each in left) and leads(map(_step, left), new.after, new.before):
+            left = [each for each in left if each.before != new.after]
+        left.append(new)
+    return left
+
+
+def stands(view: View, transition: Transition) -> bool:
+    """Whether a transition still counts: its claim is live, or its job was submitted under it and not turned down since.
+
+    Whatever ends a claim or turns its job down withdraws its transitions by that alone: there is nothing to write, so
+    nothing to forget. A later claim of the same job does not bring them back.
+    """
+    if transition.job is None:
+        return True
+    lease = view.get(layout.lease(transition.job))
+    if lease is not None and lease.epoch == transition.epoch:
+        return not is_overdue(view, lease)
+    job = jobs.find(view, transition.job)
+    return job.epoch == transition.epoch and job.state in ("submitted", "accepted")
+
+
+def covers(view: View, lease: Lease, path: str) -> bool:
+    """Whether the claim has reserved `path`, as such or with a folder that it lies in."""
+    return any(paths.covers(each, path, view.store.fold) for each in lease.paths)
+
+
+def _standing(view: View, path: str) -> tuple[Transition, ...]:
+    known = view.get(layout.admitted(view.store.fold.key(path)))
+    return () if known is None else tuple(each for each in known.transitions if stands(view, each))
+
+
+def _add(transaction: Transaction, path: str, new: Transition) -> None:
+    """The order is what says which steps are spent, so a step that is made again goes to the end."""
+    known = (each for each in _standing(transaction, path) if _step(each) != _step(new))
+    _put(transaction, path, (*known, new))
+
+
+def _put(transaction: Transaction, path: str, transitions: tuple[Transition, ...]) -> None:
+    transaction.put(layout.admitted(transaction.store.fold.key(path)), Admissions(path, transitions))
+
+
+def _step(transition: Transition) -> Step:
+    return transition.before, transition.after
+
+
+class _Book:
+    """What is known of paths, each looked up once however many changes there are."""
+
+    def __init__(self, view: View) -> None:
+        self._view, self._held = view, Held(view)
+        self._reserved: dict[str, bool] = {"": False}
+
+    def holder(self, path: str) -> Reservation | None:
+        return self._held.over(path)
+
+    def steps(self, path: str, *, spent: bool = False) -> list[Step]:
+        known = _standing(self._view, path)
+        return [_step(each) for each in (known if spent else onward(known))]
+
+    def is_reserved(self, path: str) -> bool:
+        """Whether this path, or a folder it lies in, was ever reserved, or is held now."""
+        return self._was_reserved(self._view.store.fold.key(path)) or self.holder(path) is not None
+
+    def _was_reserved(self, key: str) -> bool:
+        """By its own record; or that of its drafts, should the first have got lost: that must not set it free."""
+        known = self._reserved.get(key)
+        if known is None:
+            known = (
+                self._was_reserved(key.rpartition("/")[0])
+                or self._view.get(layout.admitted(key)) is not None
+                or self._view.get(layout.target(key)) is not None
+            )
+            self._reserved[key] = known
+        return known

@@ -1,0 +1,3 @@
+# ── pre-push: what is pushed ──
+
+judge_input "$@"

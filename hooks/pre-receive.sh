@@ -1,0 +1,3 @@
+# ── pre-receive: what somebody pushes into this repository ──
+
+judge_input "$@"
