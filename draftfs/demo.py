@@ -1,7 +1,8 @@
 """`draftfs demo`: the story of the late worker on a real repository, with real processes, checked at every step.
 
 A copy of the sample repository, two worktrees, two agents as processes of their own. One of them is stopped in the middle
-of its work and comes back after another has taken over. Every command is shown as a person would type it, with what it
+of its work and comes back after another has taken over; then two programs that know nothing of draftfs do jobs under
+`draftfs run`, one of whose runs is killed and one stopped. Every command is shown as a person would type it, with what it
 printed; the first outcome that is not as it must be ends the demo with status 1.
 """
 
@@ -17,12 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 _PACKAGE: Final = Path(__file__).parent
-_SPEC: Final = "docs/specification.md"
+_PAGE: Final = "docs/faq.md"
+_JOB: Final = 9
+_HEADING: Final = "## What happens when a product does not fit into the oven?"
 
 _AGENT: Final = """
 import json, subprocess, sys
@@ -154,69 +158,149 @@ def run() -> int:
 def _play(base: Path, agents: list[Agent]) -> None:
     root = base / "bakery"
     me = Place("me", root)
-    _tell("A project, its store, and the work to be done")
+    _tell("A project, its store and hooks, a server that it is pushed to, and the work to be done")
     _set_up(me, root)
     me.run("draftfs worktree add ../ann --as ann")
     me.run("draftfs worktree add ../bob --as bob")
     ann, bob = Agent("ann", base / "ann"), Agent("bob", base / "bob")
     agents += [ann, bob]
 
-    _tell("Ann claims the first job, for two seconds, and stalls in the middle of it")
-    version = me.json("draftfs job show 1")["job"]["version"]
-    first = f"draftfs claim 1 --seen {version} --ttl 2s --receipt ann-claims"
+    _tell("Ann claims a job for three seconds, commits her first words, and stalls in the middle of it")
+    first = f"draftfs claim {_JOB} --seen {_version(me, _JOB)} --ttl 3s --receipt ann-claims"
     ann.run(first)
     old = _token(ann, first)
+    _answer(ann, "Nobody bakes them.")
+    ann.run("git commit -q -a -m 'An answer'")
     ann.signal(signal.SIGSTOP)
-    late = f"draftfs draft {_SPEC}"
+    late = f"draftfs draft {_PAGE}"
     ann.begin(late)
 
     _tell("Her claim lapses. Bob takes over; his answer is lost, and the same command gives him his token all the same")
-    _wait_until_open(me)
-    version = me.json("draftfs job show 1")["job"]["version"]
-    second = f"draftfs claim 1 --seen {version} --receipt bob-claims"
+    _wait_until_open(me, _JOB)
+    second = f"draftfs claim {_JOB} --seen {_version(me, _JOB)} --receipt bob-claims"
     bob.run(f"{second} >&-", status=8)
     bob.run(second)
     new = _token(bob, second)
     _insist(new["standing"] == "live" and new["replayed"], "Bob's retry is a replay, and live")
     _insist(new["token"] != old["token"] and new["epoch"] > old["epoch"], "a new claim is a new token")
-    _write(bob, "## 5. Products that do not fit\n\nSplit into as few loads as possible, the fullest first.\n")
-    bob.run(f"draftfs draft {_SPEC} --note 'split, fullest first'")
+    _answer(bob, "They are split into as few loads as possible, the fullest first.")
+    bob.run("git commit -q -a -m 'The answer to the oldest question'")
+    bob.run(f"draftfs draft {_PAGE} --note 'split, fullest first'")
     bob.run("draftfs submit")
 
     _tell("Ann wakes up. She re-reads the newest version, and is refused at every write")
-    _write(ann, "## 5. Products that do not fit\n\nNobody bakes them.\n")
     ann.signal(signal.SIGCONT)
     ann.finish(late, status=4)
-    ann.run("draftfs job show 1")
-    for command in (
-        late,
-        "draftfs renew",
-        "draftfs submit",
-        "draftfs release",
-        f"{late} --token {old['token']} --job 1",
-    ):
+    ann.run(f"draftfs job show {_JOB}")
+    stolen = f"{late} --token {old['token']} --job {_JOB}"
+    for command in (late, "draftfs renew", "draftfs submit", "draftfs release", stolen):
         ann.run(command, status=4)
     ann.run(first)
     again = _token(ann, first)
     _insist(again["token"] == old["token"], "her retry gives Ann her old token")
     _insist(again["standing"] == "superseded", f"... and says how it stands: {again['standing']}")
 
+    _commit_late(me, ann)
     _choose(me, bob, root)
+    _run_programs(me, base, agents)
+
+
+def _commit_late(me: Place, ann: Agent) -> None:
+    _tell("She tries git. Her branch does not move, whichever way she takes")
+    _answer(ann, "Nobody bakes them, and nobody will.")
+    branch = _head(ann, "ann")
+    for command, status in (
+        ("git commit -q -a -m 'Better late than never'", 128),
+        ("git commit -q -a --no-verify -m 'Better late than never'", 128),
+        ("git commit -q -a --amend -m 'An answer, again'", 128),
+    ):
+        ann.run(command, status=status)
+    ann.run("git stash -q")
+    ann.run("git switch -q -c tidy main")
+    ann.run("git cherry-pick ann", status=128)
+    ann.run("git cherry-pick --abort")
+    ann.run("git merge -q --no-ff -m 'Take it all the same' ann", status=128)
+    ann.run("git merge --abort")
+    made = ann.run("git commit-tree -p main -m 'By hand' ann^{tree}").strip()
+    ann.run(f"git update-ref refs/heads/main {made}", status=128)
+    _insist(_head(ann, "ann") == branch, "her branch stands where it stood")
+    _insist(_head(ann, "tidy") == _head(ann, "main") == _head(me, "HEAD"), "and so do the others")
+
+    _tell(
+        "Without hooks she can commit. Then the push is refused, by her side's hook and by the server's; and it is found"
+    )
+    ann.run("git switch -q --detach main")
+    ann.run("git -c core.hooksPath=/dev/null cherry-pick ann", status=0)
+    ann.run("git push -q origin HEAD:refs/heads/answer", status=1)
+    ann.run("git push -q --no-verify origin HEAD:refs/heads/answer", status=1)
+    ann.run("git push -q --no-verify origin HEAD:refs/tags/answer", status=1)
+    _insist(not me.run("git ls-remote origin 'refs/*/answer'", shown=False), "nothing of it is on the server")
+    me.run("draftfs verify main..ann", status=6)
+    ann.run("git switch -q ann")
 
 
 def _choose(me: Place, bob: Agent, root: Path) -> None:
     _tell("A person looks, and chooses. The job that comes after can be claimed only then")
     me.run("draftfs ls")
-    draft = f"{_SPEC}.draft-0001@bob"
+    draft = f"{_PAGE}.draft-0001@bob"
     me.run(f"draftfs diff {draft}")
-    bob.run("draftfs claim 3 --seen 1", status=3)
+    bob.run(f"draftfs claim {_JOB + 1} --seen 1", status=3)
     me.run(f"draftfs promote {draft} --yes")
-    _insist((root / _SPEC).read_bytes() == (bob.folder / _SPEC).read_bytes(), "the target is byte for byte Bob's draft")
-    _insist((root / f"{_SPEC}.draft-0001@bob").exists(), "the draft is still there")
-    _insist(me.json("draftfs job show 1")["job"]["state"] == "accepted", "the job is accepted")
-    bob.run("draftfs claim 3 --seen 1")
+    _insist((root / _PAGE).read_bytes() == (bob.folder / _PAGE).read_bytes(), "the target is byte for byte Bob's draft")
+    _insist((root / draft).exists(), "the draft is still there")
+    _insist(_job(me, _JOB)["state"] == "accepted", "the job is accepted")
+    me.run("git commit -q -a -m 'The answer to the oldest question'")
+    bob.run(f"draftfs claim {_JOB + 1} --seen 1")
+    bob.run("draftfs release --note 'after lunch'")
+    bob.run("git push -q origin bob")
+    me.run("git push -q origin main")
+    me.run("draftfs verify origin/start..main")
+
+
+def _run_programs(me: Place, base: Path, agents: list[Agent]) -> None:
+    _tell(
+        "Programs that know nothing of draftfs, under draftfs run. The first run is killed; its program goes on, and is late"
+    )
+    dora = Agent("dora", me.folder)
+    agents.append(dora)
+    late = "while [ -d ../../bakery -a ! -e ../../go ]; do sleep 0.1; done; echo more >>data/recipes.csv; git commit -q -a -m late 2>../../late-says; echo $? >../../late"
+    program = f'agents/add-product.sh "$DRAFTFS_TEXT" && touch ../../dora && {late}'
+    dora.begin(f"draftfs run 2 --ttl 3s -- sh -c '{program}'")
+    _wait_for(base / "dora")
+    dora.signal(signal.SIGKILL)
+    _wait_until_open(me, 2)
+
+    _tell("The second is stopped, and its program is in the middle of something. It comes back, and stops it")
+    emil = Agent("emil", me.folder)
+    agents.append(emil)
+    command = "draftfs run 2 --ttl 3s -- sh -c 'touch ../../emil; while [ -d ../../bakery ]; do sleep 0.1; done'"
+    emil.begin(command)
+    _wait_for(base / "emil")
+    emil.signal(signal.SIGSTOP)
+    _wait_until_over(me, 2)
+    emil.signal(signal.SIGCONT)
+    emil.finish(command, status=4)
+    (base / "go").touch()
+    _wait_for(base / "late", filled=True)
+    _show(*(f"  | {line}" for line in (base / "late-says").read_text().splitlines()))
+    status = (base / "late").read_text().strip()
+    _insist(status == "128", f"the first one's program could not commit any more (git's exit status: {status})")
+    _insist(_job(me, 2)["state"] == "failed", "two attempts, and both are used")
+
+    _tell(
+        "A person grants another attempt. This time nothing happens to it, nor to the next program, which commits by itself"
+    )
+    me.run("draftfs job retry 2")
+    me.run("draftfs run 2 --as cleo -- sh -c 'agents/add-product.sh \"$DRAFTFS_TEXT\"'")
+    me.run("draftfs run --next --as fred -- sh -c 'agents/decide.py \"$DRAFTFS_TEXT\"'")
+    me.run("draftfs ls")
+    me.run("draftfs promote --job 2 --yes")
+    me.run("draftfs promote --job 1 --yes")
+    me.run("git commit -q -a -m 'Onion bread, and a decision'")
+    _insist("Onion bread" in me.run("bin/daysheet wed", shown=False), "the bakery has its onion bread")
     me.run("draftfs job list")
-    me.run("draftfs log --limit 12")
+    me.run("draftfs log --limit 14")
+    me.run("draftfs verify origin/main..main")
     me.run("draftfs doctor")
 
 
@@ -226,15 +310,23 @@ def _set_up(me: Place, root: Path) -> None:
     me.run("git init -q -b main .")
     me.run("git add -A")
     me.run("git commit -q -m 'A day sheet for the bakery'")
-    me.run("draftfs init")
+    me.run("draftfs init --hooks")
+    me.run("git init -q --bare ../server.git")
+    me.run(f"git -C ../server.git config draftfs.store {root}/.git/draftfs")
+    me.run("draftfs hooks install -C ../server.git")
+    me.run("git remote add origin ../server.git")
+    me.run("git push -q -u origin main main:start")
     me.run("draftfs job add --from jobs.yaml")
+    me.run(f"draftfs job add 'Answer the oldest question' {_PAGE}")
+    me.run(f"draftfs job add 'Say it in the guide, too' docs/guide.md --after {_JOB}")
 
 
-def _write(agent: Agent, text: str) -> None:
-    target = agent.folder / _SPEC
-    head = target.read_text("utf-8").partition("## 5.")[0]
-    target.write_text(head + text, "utf-8")
-    _show(f"  ({agent.name} edits {_SPEC})")
+def _answer(agent: Agent, answer: str) -> None:
+    target = agent.folder / _PAGE
+    before, heading, rest = target.read_text("utf-8").partition(_HEADING)
+    after = "\n## " + rest.partition("\n## ")[2]
+    target.write_text(f"{before}{heading}\n\n{answer}\n{after}", "utf-8")
+    _show(f"  ({agent.name} edits {_PAGE})")
 
 
 def _token(agent: Agent, command: str) -> dict[str, Any]:
@@ -243,13 +335,38 @@ def _token(agent: Agent, command: str) -> dict[str, Any]:
     return {**answer["claim"], "standing": answer["standing"], "replayed": answer["replayed"]}
 
 
-def _wait_until_open(me: Place) -> None:
-    end = time.monotonic() + 15
-    while me.json("draftfs job show 1")["job"]["state"] != "open":
+def _job(place: Place, number: int) -> dict[str, Any]:
+    job: dict[str, Any] = place.json(f"draftfs job show {number}")["job"]
+    return job
+
+
+def _version(place: Place, number: int) -> int:
+    return int(_job(place, number)["version"])
+
+
+def _head(place: Place, revision: str) -> str:
+    return place.run(f"git rev-parse {revision}", shown=False).strip()
+
+
+def _wait_until_open(me: Place, number: int) -> None:
+    _wait(lambda: _job(me, number)["state"] == "open", f"the claim of job {number} does not lapse")
+    me.run(f"draftfs job show {number}")
+
+
+def _wait_until_over(me: Place, number: int) -> None:
+    _wait(lambda: _job(me, number)["state"] != "claimed", f"the claim of job {number} does not lapse")
+
+
+def _wait_for(file: Path, *, filled: bool = False) -> None:
+    _wait(lambda: file.exists() and (not filled or file.stat().st_size > 0), f"{file.name} does not come")
+
+
+def _wait(come: Callable[[], bool], else_: str) -> None:
+    end = time.monotonic() + 30
+    while not come():
         if time.monotonic() > end:
-            raise Failed("ann's claim does not lapse")
+            raise Failed(else_)
         time.sleep(0.1)
-    me.run("draftfs job show 1")
 
 
 def _argv(command: str) -> list[str]:
