@@ -17,6 +17,11 @@ the ratios mean something elsewhere: `3 x the appends` took three times as long 
   for reading, under 10 times for writing.
 - **checkpoint**: what a transaction pays on top when so many have gathered (128 trigger it), to make their records
   durable in their own files and start a new journal; beside the baseline of one cycle.
+- **commits**: one file, under a live claim, in a worktree: without hooks, with sh hooks that do nothing, with hooks that
+  only start Python, with those of draftfs. The aim: 100 ms more than without at the median.
+- **refs**: fetching many new refs, and packing them, with the hooks; the aim is what a trivial sh hook costs.
+- **judging**: `verify`, and a push through pre-receive, of many commits and of one with many paths; beside `git log` and
+  a push without a hook. The aim: 1,000 commits in under a second.
 """
 
 import argparse
@@ -30,6 +35,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import gates
 from cycles import one_process, processes
 from field import ENVIRONMENT
 from figures import Row, table
@@ -37,12 +43,19 @@ from starts import checkpoints, command_line
 
 from draftfs.filesystems import file_system
 
-SECTIONS = {"cycles": one_process, "processes": processes, "start": command_line, "checkpoint": checkpoints}
+SECTIONS = {
+    "cycles": one_process,
+    "processes": processes,
+    "start": command_line,
+    "checkpoint": checkpoints,
+    **gates.SECTIONS,
+}
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure. `rounds` of `block` cycles; `windows` of `window` seconds; rounds of starts; checkpoints."""
+    """How long to measure. `rounds` of `block` cycles; `windows` of `window` seconds; rounds of starts and of
+    commits; checkpoints; refs to fetch; commits to judge."""
 
     rounds: int
     block: int
@@ -51,10 +64,14 @@ class Effort:
     window: float
     starts: int
     checkpoints: int
+    refs: int
+    commits: int
 
 
-FULL = Effort(rounds=60, block=5, history=100_000, windows=8, window=4, starts=40, checkpoints=15)
-QUICK = Effort(rounds=6, block=3, history=10_000, windows=2, window=2, starts=5, checkpoints=3)
+FULL = Effort(
+    rounds=60, block=5, history=100_000, windows=8, window=4, starts=40, checkpoints=15, refs=10_000, commits=1000
+)
+QUICK = Effort(rounds=6, block=3, history=10_000, windows=2, window=2, starts=5, checkpoints=3, refs=200, commits=100)
 
 
 def main() -> None:
