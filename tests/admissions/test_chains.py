@@ -159,15 +159,18 @@ class TestNoCycle:
         record(field, 1, change("a", "b"), change("a", "c"), change("c", "b"))
         assert recorded(field) == [("a", "b"), ("a", "c"), ("c", "b")]
 
-    @pytest.mark.parametrize("steps", list(product(["ab", "ba", "bc", "cb", "ca", "ac"], repeat=3)))
-    def test_after_any_steps_nothing_leads_round(self, field, steps):
+    def test_after_any_steps_nothing_leads_round(self, field):
+        """All ways of three steps between three contents; every way begins with an empty record."""
         claim(field, "ann")
-        record(field, 1, *[change(*step) for step in steps])
-        kept = recorded(field)
-        for letter in "abc":
-            for before, after in kept:
-                if before == letter:
-                    assert not admissions.leads(kept, after, letter)
+        engine, key = field.me.engine, layout.admitted(SPEC)
+        for steps in product(["ab", "ba", "bc", "cb", "ca", "ac"], repeat=3):
+            engine.write(lambda tx: tx.put(key, Admissions(SPEC)))
+            record(field, 1, *[change(*step) for step in steps])
+            kept = recorded(field)
+            assert kept, steps
+            for letter in "abc":
+                for before, after in kept:
+                    assert before != letter or not admissions.leads(kept, after, letter), steps
 
 
 class TestWithdrawal:
