@@ -7,15 +7,15 @@ the token, `expires_*`, `shown`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from draftfs import layout
 from draftfs.errors import Damaged
+from draftfs.frozen import frozen
 from draftfs.records import Draft, DraftRef, DraftState, Job, Standing, TreeEntry, sha256_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Written:
     """Of every write: the key of its receipt, whether this is the answer of an earlier call, and how the claim that it
     was made under, or made, stands now (None where no claim was involved)."""
@@ -25,7 +25,7 @@ class Written:
     standing: Standing | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """A claim as its holder sees it. Only a claim's own answer has the token; `expires_*` are None once it is dead, and
     `expires_in` is in seconds."""
@@ -40,7 +40,7 @@ class Claim:
     expires_in: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Claimed(Written):
     """`newer` lists the paths of which people's checkout holds something newer than this worker starts from."""
 
@@ -49,12 +49,12 @@ class Claimed(Written):
     newer: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Renewed(Written):
     claim: Claim
 
 
-@dataclass(frozen=True)
+@frozen
 class JobChanged(Written):
     """`drafts` are those whose state changed with the job's."""
 
@@ -62,12 +62,12 @@ class JobChanged(Written):
     drafts: tuple[DraftRef, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class JobsAdded(Written):
     jobs: tuple[Job, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class DraftInfo:
     """One draft. `file` is its root-relative name; `shown` says whether the file is there now."""
 
@@ -89,12 +89,12 @@ class DraftInfo:
     created_at: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Drafted(Written):
     drafts: tuple[DraftInfo, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Rejected(Written):
     """`accepted` are jobs that had one draft promoted before and none left to decide now."""
 
@@ -102,7 +102,7 @@ class Rejected(Written):
     accepted: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Promotion:
     """One target. `kept` is the draft that a hand edit was kept as, `replaced` the number of the choice before; `changed`
     is False where the target held the draft's bytes already. `other_names` counts the hard links to the replaced file:
@@ -118,7 +118,7 @@ class Promotion:
     other_names: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Promoted(Written):
     """`accepted` and `cancelled` are jobs whose state followed from it."""
 
@@ -127,7 +127,7 @@ class Promoted(Written):
     cancelled: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class VouchedChange:
     """A change of one path that a person vouched for, and the commit it is in. `before` and `after` None: no such file."""
 
@@ -137,18 +137,18 @@ class VouchedChange:
     after: TreeEntry | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Vouched(Written):
     admitted: tuple[VouchedChange, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Configured(Written):
     key: str
     value: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DraftLine:
     """One waiting draft as `ls` lists it. `added` and `removed` are lines against the target, None for binary content.
 
@@ -163,7 +163,7 @@ class DraftLine:
     flags: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class TargetLine:
     """One target as `ls` lists it: the number chosen on this branch, whether the target still holds it, its drafts."""
 
@@ -173,7 +173,7 @@ class TargetLine:
     drafts: tuple[DraftLine, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class JobLine:
     """A job as `job list` and `job show` give it, with what only a look at the others tells.
 
@@ -186,7 +186,7 @@ class JobLine:
     expires_at: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ReceiptInfo:
     """A receipt, as `receipt show` gives it."""
 
@@ -200,7 +200,7 @@ class ReceiptInfo:
     answer: dict[str, object]
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """One thing that `doctor` noticed; `repair` is the command to run."""
 
@@ -229,7 +229,7 @@ class Listed(tuple[T, ...]):  # noqa: SLOT001 - tuples have no room for slots
         return listed
 
 
-@dataclass(frozen=True)
+@frozen
 class Checkup:
     """`checks` maps each guarantee's name to whether it holds; the findings say where one does not."""
 

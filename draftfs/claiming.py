@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from draftfs.answers import Claimed, JobChanged
@@ -15,6 +15,7 @@ from draftfs.calls import Calls
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror
+from draftfs.frozen import frozen
 from draftfs.holdings import Holdings
 from draftfs.records import Actor, StoreInfo
 from draftfs.repo import Repo
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # only `draftfs run` needs it
 Prepare = Callable[[tuple[str, ...]], Start]
 
 
-@dataclass(frozen=True)
+@frozen
 class What:
     """What is to be claimed: how the request says it, the paths it comes to now, and the rule."""
 

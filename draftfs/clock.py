@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
+
+from draftfs.frozen import frozen
 
 NANOSECONDS = 1_000_000_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Instant:
     """One reading: awake nanoseconds since boot `boot`, and the wall time in seconds since 1970 (for people only)."""
 

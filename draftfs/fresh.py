@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, count
 from typing import Final
 
@@ -14,6 +14,7 @@ from draftfs.answers import Claimed
 from draftfs.engine import fs
 from draftfs.engine.objects import CHUNK, Objects
 from draftfs.errors import BadRequest, EnvironmentFault, from_oserror
+from draftfs.frozen import frozen
 from draftfs.git.command import run
 from draftfs.records import Content
 from draftfs.repo import Repo
@@ -23,7 +24,7 @@ from draftfs.workspace import Filling, Workspace
 DRAFT_SHAPED: Final = "*.draft-[0-9][0-9][0-9][0-9]*@*"
 
 
-@dataclass(frozen=True)
+@frozen
 class Fresh:
     """A claim, and the worktree made for it at `commit`. `filled` is what stood at the reserved paths once it was filled."""
 
@@ -43,7 +44,7 @@ class Fresh:
         return self.claimed.claim.epoch
 
 
-@dataclass(frozen=True)
+@frozen
 class Changed:
     """What is not as it was when the worktree was filled: files that can be drafted, files that are gone, what lies outside
     the claim, and what the claim covers but no draft can hold (path: why)."""
@@ -66,7 +67,7 @@ class Changed:
         return (*self.written, *self.deleted, *self.unfit, *self.outside)
 
 
-@dataclass(frozen=True)
+@frozen
 class Removed:
     """What became of a worktree and its branch; `because` says why the folder stayed."""
 

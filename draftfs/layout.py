@@ -10,15 +10,15 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from draftfs.frozen import frozen
 from draftfs.records import FINISHED, Admissions, Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
 
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
+@frozen
 class Key(Generic[R]):
     """Names one record and its type. Other engines may use `name` as their key as it is."""
 
@@ -26,7 +26,7 @@ class Key(Generic[R]):
     kind: type[R]
 
 
-@dataclass(frozen=True)
+@frozen
 class Folder(Generic[R]):
     """Names a set of records of one type: all `PREFIX/*.yaml`, or with `nested` all `PREFIX/*/LEAF`."""
 
@@ -205,7 +205,7 @@ _DRAFT = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class DraftName:
     """What the name of a draft file says. `target` is whatever stood before the suffix: a name or a whole path."""
 

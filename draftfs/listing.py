@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
@@ -16,6 +16,7 @@ from draftfs.engine import View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged
+from draftfs.frozen import frozen
 from draftfs.layout import Folder, Key
 from draftfs.paths import covers
 from draftfs.records import Content, Draft, DraftRef, Job, Target, TreeEntry
@@ -30,7 +31,7 @@ T = TypeVar("T")
 _NOTHING: Final = os.devnull
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """Two contents to compare: absolute paths (None: no file), and names to show for them."""
 

@@ -6,15 +6,15 @@ Pure text: nothing here looks at a disk. Resolving what a user typed against a c
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from draftfs.errors import BadRequest
+from draftfs.frozen import frozen
 
 _HINT: Final = "name a file or folder in the repository, such as docs/spec.md"
 
 
-@dataclass(frozen=True)
+@frozen
 class Fold:
     """How the root's file system compares names, as probed at `init`: by case, by Unicode form, both or neither."""
 

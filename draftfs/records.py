@@ -6,9 +6,10 @@ whole seconds. Modes are git's: "100644", or "100755" when executable. A content
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
+from draftfs.frozen import frozen
 from draftfs.paths import Fold
 
 JobState = Literal["open", "claimed", "submitted", "accepted", "failed", "cancelled"]
@@ -21,7 +22,7 @@ FINISHED: Final = frozenset({"accepted", "cancelled"})
 HAND_EDIT: Final = "hand-edit"
 
 
-@dataclass(frozen=True)
+@frozen
 class Actor:
     """Who does it: an agent by its name, or a person (any text)."""
 
@@ -29,7 +30,7 @@ class Actor:
     is_agent: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """What `draftfs config` changes. Seconds and counts."""
 
@@ -40,7 +41,7 @@ class Settings:
     git_unclaimed: Literal["allow", "refuse"] = "allow"
 
 
-@dataclass(frozen=True)
+@frozen
 class StoreInfo:
     """store.yaml: which store this is. `root` is relative to the git common folder, unless it lies elsewhere."""
 
@@ -52,7 +53,7 @@ class StoreInfo:
     created_at: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Counters:
     """counters.yaml: what only grows. `live` is the number of lease files, so that a missing one is noticed.
 
@@ -69,7 +70,7 @@ class Counters:
     segment_bytes: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Content:
     """One file's content: digest, size, mode."""
 
@@ -83,7 +84,7 @@ def sha256_of(content: Content | None) -> str | None:
     return None if content is None else content.sha256
 
 
-@dataclass(frozen=True)
+@frozen
 class TreeEntry:
     """What a commit holds at a path: a file (100644, 100755), a link (120000), a folder (040000), a submodule (160000)."""
 
@@ -91,7 +92,7 @@ class TreeEntry:
     oid: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Change:
     """What a commit, or an index, does to one path: what was there and what is; None is "nothing"."""
 
@@ -100,7 +101,7 @@ class Change:
     after: TreeEntry | None
 
 
-@dataclass(frozen=True)
+@frozen
 class DraftRef:
     """One draft, by target and number."""
 
@@ -108,13 +109,13 @@ class DraftRef:
     number: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempts:
     used: int
     max: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Job:
     """A piece of work. `version` grows with every change; `epoch` is that of its latest claim, 0 before the first."""
 
@@ -136,7 +137,7 @@ class Job:
     changed_at: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Base:
     """What a worker starts from at one reserved path: a file's content, nothing, or (a folder) a commit's tree."""
 
@@ -145,7 +146,7 @@ class Base:
     commit: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Lease:
     """leases/NNNN.yaml: the live claim of one job.
 
@@ -168,7 +169,7 @@ class Lease:
     drafts: tuple[DraftRef, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class EndedClaim:
     """claims/NNNN/EPOCH.yaml: how a claim ended."""
 
@@ -183,7 +184,7 @@ class EndedClaim:
     drafts: tuple[DraftRef, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Draft:
     """One draft: immutable bytes (`content` None proposes a deletion) and what became of it."""
 
@@ -204,7 +205,7 @@ class Draft:
         return DraftRef(self.target, self.number)
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """Which draft a person promoted, and where: `branch` of the root, what HEAD held there (`head_blob`, at commit
     `head`), and git's clean form of the chosen bytes (`blob`). `previous` is what the promotion replaced."""
@@ -220,7 +221,7 @@ class Choice:
     previous: Content | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """Per target: its last number (never used again), its undecided drafts, its choice."""
 
@@ -230,7 +231,7 @@ class Target:
     choice: Choice | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Transition:
     """One step of a path that may be committed, and who answers for it: a claim (`job` and `epoch`), the promotion of
     draft number `draft`, or a person who vouched for it (`because`)."""
@@ -245,7 +246,7 @@ class Transition:
     because: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Admissions:
     """admitted/PATH.yaml: there is one for each path that was ever reserved or promoted, with its transitions.
 
@@ -256,7 +257,7 @@ class Admissions:
     transitions: tuple[Transition, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Receipt:
     """The record of one accepted write (G1). `claim` is the claim it was made under or made: (job, epoch)."""
 
@@ -271,7 +272,7 @@ class Receipt:
     answer: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Event:
     """One line of the feed. `data` holds plain values only."""
 
@@ -283,7 +284,7 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class PlaceDraft:
     """An effect on the root: show this draft beside its target."""
 
@@ -293,7 +294,7 @@ class PlaceDraft:
     content: Content | None
 
 
-@dataclass(frozen=True)
+@frozen
 class InstallTarget:
     """An effect on the root: make `target` hold `content` where it holds `replaces`, on branch `branch`."""
 
@@ -307,7 +308,7 @@ class InstallTarget:
 Effect = PlaceDraft | InstallTarget
 
 
-@dataclass(frozen=True)
+@frozen
 class NewJob:
     """A job to be added. `after` names jobs by number, or others added with it by their `key`."""
 

@@ -10,11 +10,11 @@ import os
 import pwd
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from draftfs import layout, paths
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, from_oserror
+from draftfs.frozen import frozen
 from draftfs.git.command import Answer, fault_of, run
 from draftfs.records import TreeEntry
 
@@ -22,7 +22,7 @@ _BETWEEN: Final = "--//"
 _LITERAL: Final = ("--literal-pathspecs",)
 
 
-@dataclass(frozen=True)
+@frozen
 class Head:
     """What a checkout stands on. `branch` is None when detached, `commit` None while the branch is unborn."""
 
@@ -30,7 +30,7 @@ class Head:
     branch: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Repo:
     """One checkout, seen from the folder `cwd`. All four are absolute and without symlinks."""
 

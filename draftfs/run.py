@@ -10,13 +10,14 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from signal import Signals as Signal
 from typing import ClassVar, Final, Literal, TypeVar
 
 from draftfs.answers import DraftInfo
 from draftfs.errors import BadRequest, Busy, DraftfsError, EnvironmentFault, Fenced, Refused
 from draftfs.fresh import Changed, Fresh, Removed, listed
+from draftfs.frozen import frozen
 from draftfs.git.command import without_repository
 from draftfs.lifeline import Lifeline, Narrator
 from draftfs.names import shown
@@ -46,7 +47,7 @@ class NoProgram(BadRequest):
     exit_status: ClassVar[int] = 127
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """What is run, and how. `environment` is what the command gets beside the job's own variables; `output` a descriptor
     for what it prints, if not ours; `place` the folder for worktrees."""
@@ -60,7 +61,7 @@ class Plan:
     output: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Ran:
     """How one job went. `status` is the command's, as a shell tells it; `outside` what it changed that the claim does not
     cover, `unfit` what it covers and no draft can hold; `because` why the worktree stayed."""

@@ -8,17 +8,17 @@ import signal
 import stat
 import sys
 import time
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from draftfs.engine.objects import digest_of
 from draftfs.errors import from_oserror
+from draftfs.frozen import frozen
 from draftfs.records import Content
 
 _WRITER_WAIT: Final = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Sighting:
     """What stands at a path. `content` is None unless it is a regular file; `detail` says what else it is, `names` how
     many names the file has."""
@@ -29,7 +29,7 @@ class Sighting:
     names: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Stamp:
     """By which a file is known again without reading it."""
 

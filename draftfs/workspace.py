@@ -10,13 +10,14 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from draftfs import layout
 from draftfs.engine import fs
 from draftfs.engine.objects import Objects
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror
+from draftfs.frozen import frozen
 from draftfs.records import HAND_EDIT, Actor, Base, Choice, Content, Lease, TreeEntry
 from draftfs.repo import Head, Repo
 from draftfs.rules.claims import Start
@@ -27,7 +28,7 @@ from draftfs.tree import Tree
 NAME_BYTES: Final = 255
 
 
-@dataclass(frozen=True)
+@frozen
 class Filling:
     """What a fresh worktree is made of: a commit, and over it the root's files; None where the root has nothing."""
 
@@ -35,7 +36,7 @@ class Filling:
     files: dict[str, Content | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Workspace:
     """One caller: the checkout they stand in, the root, and the store's contents."""
 

@@ -11,19 +11,20 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from draftfs.engine import fs
 from draftfs.engine.lock import hold
 from draftfs.errors import Damaged, from_oserror
+from draftfs.frozen import frozen
 
 _FORMAT: Final = 1
 _KEPT: Final[dict[str, type]] = {"job": int, "epoch": int, "token": str, "holder": str, "store": str}
 _CLAIM: Final = re.compile(r"claim-([0-9]+)-([0-9]+)\.json")
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept:
     """A claim's token, kept so that hooks and later commands find it. `store` is the id of the store that gave it."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from draftfs.cli import _show
 from draftfs.cli._streams import STDERR, STDIN, STDOUT, Streams
 from draftfs.errors import BadRequest, Damaged, EnvironmentFault, from_oserror
+from draftfs.frozen import frozen
 
 if TYPE_CHECKING:  # the store brings YAML and the engine along: a third of a second that `--help` need not spend
     from draftfs.store import Store
@@ -23,7 +24,7 @@ if TYPE_CHECKING:  # the store brings YAML and the engine along: a third of a se
 _MOMENT: Final = 0.2
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """What a command answers: `data` for --json, `lines` for people (bytes go out as they are).
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draftfs.cli._show import Paint, shown_line, size
 from draftfs.errors import EnvironmentFault, from_oserror
+from draftfs.frozen import frozen
 from draftfs.names import shown
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COLOURS = {b"+": "green", b"-": "red", b"@": "cyan"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """`hunks` are git's, without the header; None for binary contents. Empty when nothing differs."""
 

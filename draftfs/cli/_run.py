@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 import click
@@ -20,6 +19,7 @@ from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Asked, Command
 from draftfs.cli._streams import Streams
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, from_oserror
+from draftfs.frozen import frozen
 from draftfs.names import shown
 
 SCHEMA: Final = 1
@@ -28,7 +28,7 @@ UNREAD: Final = 8
 _OPEN_ENDED: Final = frozenset({"unknown", "busy", "timeout", "internal", "interrupted"})
 
 
-@dataclass(frozen=True)
+@frozen
 class _Outcome:
     """What is to be printed, and the status. `definite`: the same command run again is a new request.
     `repeatable`: until then it gives this answer again."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from draftfs.frozen import frozen
 from draftfs.names import escaped, shown
 
 _BYTE: Final = re.compile("[\udc80-\udcff]")
@@ -21,7 +21,7 @@ def shown_line(text: str) -> str:
     return "\t".join(map(shown, text.split("\t")))
 
 
-@dataclass(frozen=True)
+@frozen
 class Paint:
     """Colours, where they are wanted. They only ever repeat what the words say."""
 

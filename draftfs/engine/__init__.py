@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from draftfs.clock import Instant
 from draftfs.errors import DraftfsError
+from draftfs.frozen import frozen
 from draftfs.layout import Folder, Key
 from draftfs.records import Content, Counters, Effect, Event, StoreInfo
 
@@ -59,7 +59,7 @@ class Transaction(View, Protocol):
         """Have this done to the root after the commit, with the prepared file `staged` if there is one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Performed:
     """What became of one effect. `later` is tried again by whoever comes next, `failed` is not.
 

@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from draftfs import layout
@@ -24,6 +23,7 @@ from draftfs.engine.mark import MARK_BYTES, Mark
 from draftfs.engine.session import Identity, Session, fill_reserve, fits, pending_effects, read_journal
 from draftfs.engine.transaction import Cache, Changes, FileTransaction, FileView
 from draftfs.errors import Busy, EnvironmentFault, from_oserror
+from draftfs.frozen import frozen
 from draftfs.records import Counters, Effect, StoreInfo
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ _FIRST_PAUSE: Final = 0.0002
 Overlay = dict[str, bytes | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Committed:
     """What one step of a write gave: the rule's value, and what became of its effects on the root."""
 

@@ -13,8 +13,9 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from draftfs.frozen import frozen
 
 observer: Callable[[str, str], None] | None = None
 """Called with the name of the call and the path it is about to change. For tests only."""
@@ -30,7 +31,7 @@ def _announce(call: str, path: str) -> None:
 # ── who else may use what is made ──
 
 
-@dataclass(frozen=True)
+@frozen
 class Sharing:
     """Whom a new file of a store belongs to, whatever umask and user id say here: `bits` are permissions that a folder
     has at least (a file those that fit it), `owner` is set for a store of somebody else that root works on (C37)."""

@@ -12,11 +12,11 @@ import json
 import os
 import re
 import zlib
-from dataclasses import dataclass
 from typing import Any, Final
 
 from draftfs.engine import fs
 from draftfs.errors import BadRequest, Damaged, EnvironmentFault
+from draftfs.frozen import frozen
 
 _FRAME: Final = re.compile(rb"DFJ1 ([0-9a-f]{8}) ([0-9a-f]{16}) ([0-9a-f]{8})\n")
 FRAME_BYTES: Final = len(b"DFJ1 00000000 0000000000000000 00000000\n")
@@ -25,7 +25,7 @@ LARGEST: Final = 64 << 20
 Payload = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Contents:
     """A journal as read: its head, its records in order, where the valid part ends, and whether a tail follows it."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
 from typing import Final
+
+from draftfs.frozen import frozen
 
 _MARK: Final = re.compile(rb"DFL1 (\d+) (\d+) (\d+) (\w+) (\d+) (\d+) (\S+) ([0-9a-f]{8})\n")
 MARK_BYTES: Final = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class Mark:
     """The journal is applied up to record `sequence`, which ends at byte `end` and is the `count`-th in it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import yaml
@@ -11,12 +11,13 @@ from yaml.resolver import Resolver
 
 from draftfs.engine.yamlwalk import LIMIT, WHOLE, Field, FileError, Lines, Walk, lines_of, sign, text_of
 from draftfs.errors import BadRequest
+from draftfs.frozen import frozen
 
 _RESOLVER: Any = Resolver()
 _WHAT: Final = {"int": "a number in another notation", "float": "a decimal number", "timestamp": "a date"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Odd:
     """An unquoted scalar that YAML 1.1 reads as `what` ("a date"), and that is neither text nor a plain whole number."""
 
@@ -46,7 +47,7 @@ class _UserWalk(Walk):
         return fields
 
 
-@dataclass(frozen=True)
+@frozen
 class Document:
     """A user's YAML file: dicts, lists, str, int, bool, None and Odd; it knows where everything stands."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from draftfs.errors import EnvironmentFault
+from draftfs.frozen import frozen
 from draftfs.git.command import Answer, run
 from draftfs.records import Change, TreeEntry
 
@@ -44,7 +44,7 @@ _REMERGE: Final = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Commit:
     """What one commit does to the wanted paths.
 

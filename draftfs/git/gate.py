@@ -16,6 +16,7 @@ from draftfs import layout, tokens
 from draftfs.engine import Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.errors import Damaged, EnvironmentFault
+from draftfs.frozen import frozen
 from draftfs.git import changes, merges
 from draftfs.git.changes import Commit
 from draftfs.git.merges import MergeStep
@@ -31,7 +32,7 @@ _MANY: Final = 8
 Policy = Literal["refuse", "warn", "off"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Caller:
     """Who commits, and where: the worktree's git folder (None for whoever receives a push: there is no token to show),
     whether it is the root, the agent's name (None for a person).
@@ -47,7 +48,7 @@ class Caller:
     claim: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A change that nothing admits: in which commit (None: not committed yet), and who holds its path, until when."""
 
@@ -59,7 +60,7 @@ class Finding:
     expires_at: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged:
     """`findings` are what is not admitted, and `policy` what follows from that; `covering` are the claims under which the
     rest was made; `ended` are the claims of this worktree that do not count any more."""

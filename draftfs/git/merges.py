@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+from draftfs.frozen import frozen
 from draftfs.git import changes
 from draftfs.git.changes import Commit
 from draftfs.records import Change
 
 
-@dataclass(frozen=True)
+@frozen
 class MergeStep:
     """What git's own merge makes of one side's content: `change`. It counts where all of `premises` are admitted: what
     the other side did since the two branched off. Else whoever once dropped a change of somebody's, by a merge that

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 
 from draftfs.errors import EnvironmentFault
+from draftfs.frozen import frozen
 from draftfs.git.command import run
 
 
-@dataclass(frozen=True)
+@frozen
 class People:
     """`branch` is the full name of people's branch, None where there is none. `tips` are the commits (ids) that it and its
     upstream hold, in this order: what they reach is people's, and admitted."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from draftfs import layout, paths
 from draftfs.engine import Transaction, View
 from draftfs.errors import Damaged
+from draftfs.frozen import frozen
 from draftfs.records import Admissions, Change, Lease, Transition, TreeEntry
 from draftfs.rules import jobs
 from draftfs.rules.reservations import Held, Reservation, is_overdue
@@ -25,7 +25,7 @@ Ends = Mapping[Change, Collection[TreeEntry | None]]
 """What the path of a change holds at the end of the commits that the change was found among: one content for each tip."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Unadmitted:
     """A change that nothing admits. `by` is who holds its path now, if anybody does."""
 
@@ -33,7 +33,7 @@ class Unadmitted:
     by: Reservation | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """`recordable` changes are covered by a live claim whose token was shown, and are not recorded yet."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from draftfs import layout, tokens
@@ -10,12 +10,13 @@ from draftfs.answers import Claim, Claimed, JobChanged, Renewed
 from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.errors import Damaged, DraftfsError, Fenced, Refused
+from draftfs.frozen import frozen
 from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
 from draftfs.rules import admissions, drafts, jobs, receipts
 from draftfs.rules.reservations import Held, refuse, remaining, until
 
 
-@dataclass(frozen=True)
+@frozen
 class Start:
     """What the claimant's worktree holds at `paths`, found out before the lock was taken.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from draftfs import layout, paths
 from draftfs.answers import Drafted, draft_info
 from draftfs.engine import Transaction, View
 from draftfs.errors import Damaged, NotFound, Refused, pasteable
+from draftfs.frozen import frozen
 from draftfs.records import (
     HAND_EDIT,
     Actor,
@@ -22,7 +23,7 @@ from draftfs.records import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Proposal:
     """What is to become a draft. `content` None proposes a deletion; `base` counts where the claim reserved a folder.
 

@@ -7,18 +7,19 @@ transaction, where it must come out the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from draftfs import layout
 from draftfs.answers import Promoted, Promotion
 from draftfs.engine import Transaction, View
 from draftfs.errors import BadRequest, NotFound, Refused, pasteable
+from draftfs.frozen import frozen
 from draftfs.records import Actor, Choice, Content, Draft, DraftRef, InstallTarget, TreeEntry, sha256_of
 from draftfs.rules import admissions, decisions, drafts, jobs
 
 
-@dataclass(frozen=True)
+@frozen
 class Observed:
     """What stands in a target's place in the root. `content` is None unless it is a regular file.
 
@@ -39,7 +40,7 @@ class Observed:
     names: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """One target of a plan: which draft, over what, and whether a hand's bytes are kept as a draft first."""
 
@@ -50,7 +51,7 @@ class Step:
     replaced: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Ready:
     """What was made ready for one target: git's clean form of the draft and of what it replaces, the file to install, and a
     copy of the hand edit that it displaces, to be shown as a draft."""

@@ -7,17 +7,17 @@ Reservations are read from the live leases. A claimed job whose lease is missing
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from draftfs import layout
 from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import View
 from draftfs.errors import Damaged, Refused
+from draftfs.frozen import frozen
 from draftfs.records import Job, Lease
 
 
-@dataclass(frozen=True)
+@frozen
 class Reservation:
     """What one claim holds. `lease` is None where the job is claimed but its lease cannot be read."""
 
@@ -28,7 +28,7 @@ class Reservation:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Clash:
     """`path` was wanted, and `held` is reserved by `by`."""
 

@@ -6,12 +6,12 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
 from draftfs.engine import fs
 from draftfs.errors import EnvironmentFault
+from draftfs.frozen import frozen
 from draftfs.git.hooks.text import Text, parse
 
 _BEFORE: Final = "before-draftfs"
@@ -19,7 +19,7 @@ _RUNS_LEGACY: Final = b"hook-impl"
 """In the hooks of pre-commit and prek: they keep the hook that was there as NAME.legacy, and run it before their own."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """What is at a hook's name. `ours` is where our text is (the name itself, or NAME.legacy, which a hook manager runs),
     None where git would not come to it; `theirs` whether something else stands at the name."""

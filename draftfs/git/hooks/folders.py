@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from draftfs import opening
 from draftfs.clock import SystemClock
 from draftfs.engine.files import FileEngine
 from draftfs.errors import DraftfsError
+from draftfs.frozen import frozen
 from draftfs.git.command import run
 from draftfs.git.hooks.text import HOOKS
 from draftfs.repo import Repo
@@ -19,7 +19,7 @@ from draftfs.repo import Repo
 _OTHERS: Final = {"global": "every repository of this user", "system": "every repository on this machine"}
 
 
-@dataclass(frozen=True)
+@frozen
 class ConfigHook:
     """A hook that git's config defines (git 2.54 and newer run it before the one in the folder)."""
 
@@ -29,7 +29,7 @@ class ConfigHook:
     enabled: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """One worktree: its git folder, the folder that git starts hooks in, and the one it finds them in.
 
@@ -46,7 +46,7 @@ class Place:
     config_hooks: tuple[ConfigHook, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Folders:
     """A repository as its hooks see it. `places` has the caller's worktree first; `hooks` are those that it needs.
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from draftfs import layout
 from draftfs.engine import fs, lock
 from draftfs.errors import EnvironmentFault, NotFound, Refused, from_oserror, pasteable
+from draftfs.frozen import frozen
 from draftfs.git.command import require_version
 from draftfs.git.hooks import files
 from draftfs.git.hooks.folders import Folders, Place
 
 
-@dataclass(frozen=True)
+@frozen
 class HookChange:
     """What became of one hook. `kept` is the file that holds the hook that was there before, and runs after ours.
 
@@ -28,7 +28,7 @@ class HookChange:
     kept: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Installed:
     """`skipped` says in words which other worktrees have their hooks in a folder that was left alone."""
 
@@ -36,7 +36,7 @@ class Installed:
     skipped: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Uninstalled:
     hooks: tuple[HookChange, ...]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from draftfs.errors import pasteable
+from draftfs.frozen import frozen
 from draftfs.git.command import run
 from draftfs.git.hooks import files
 from draftfs.git.hooks.files import Found
@@ -16,7 +16,7 @@ from draftfs.git.hooks.text import Program, Text, program
 State = Literal["active", "outdated", "not_installed", "replaced", "disabled", "broken"]
 
 
-@dataclass(frozen=True)
+@frozen
 class HookState:
     """One hook in one worktree. `file` is what git runs, or would if it could; `repair` the command to mend it.
 
@@ -36,7 +36,7 @@ class HookState:
         return self.state in ("active", "outdated")
 
 
-@dataclass(frozen=True)
+@frozen
 class Status:
     """`store` is None in a repository without one: there the hooks do nothing, and none is missed."""
 

@@ -7,11 +7,12 @@ import os
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from draftfs.errors import EnvironmentFault
+from draftfs.frozen import frozen
 from draftfs.version import VERSION
 
 HOOKS: Final = ("prepare-commit-msg", "reference-transaction", "pre-push", "pre-receive")
@@ -37,7 +38,7 @@ sys.exit(status)"""
 # An exception that nobody caught would end Python with 1, and that means: refused.
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """What a hook starts: an interpreter, by its absolute path, and the text of the program for its -c."""
 
@@ -82,7 +83,7 @@ def program() -> Program:
     raise EnvironmentFault("filesystem", f"a hook could not start draftfs: {said}", hint="install draftfs anew")
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """What one installed hook says. `kept` is the name of the foreign hook beside it, `made` whether the folder is ours."""
 
