@@ -33,6 +33,8 @@ _PATIENCE: Final = 60.0
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _OTHER_VERSION: Final = 5
+_LASTING: Final = frozenset({"git", "damaged"})
+"""Faults of the environment that no waiting mends: a worktree without its .git, say."""
 
 
 class CannotStart(BadRequest):
@@ -386,7 +388,7 @@ class _Job:
             try:
                 return act(self._open(where or self._outer.tree.top, self._outer.engine.lock_wait), key)
             except DraftfsError as fault:
-                passing = isinstance(fault, (Busy, EnvironmentFault))
+                passing = isinstance(fault, (Busy, EnvironmentFault)) and fault.code not in _LASTING
                 if not passing or time.monotonic() > end or len(self._signals.received) > known:
                     raise
             self._signals.wait(0.2)
