@@ -315,7 +315,8 @@ def _has_carriage_return(file: str) -> bool:
 def _no_checkout(answer: Answer, bare: str, inside: str = "") -> DraftfsError:
     """Why there is no checkout here, from what rev-parse could still say."""
     if bare == "true":
-        hint = "run it in one of its worktrees; git worktree add PATH makes one, draftfs init --root PATH the store"
+        hint = "run it in one of its worktrees: draftfs -C WORKTREE …"
+        hint += "; git worktree add PATH makes one, draftfs init --root PATH the store"
         return NotFound("no_store", "this is a bare repository, without a checkout", hint=hint)
     if inside == "true":
         return BadRequest("bad_path", "this is git's own folder, not a checkout", hint="cd to the checkout")

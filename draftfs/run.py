@@ -168,7 +168,18 @@ class _Job:
         return self._open(self._outer.tree.top, self._lock_wait)
 
     def _inside(self) -> Store:
-        return self._open(self._fresh.folder, self._outer.engine.lock_wait)
+        return self._opened(self._fresh.folder)
+
+    def _opened(self, where: str) -> Store:
+        """Raises EnvironmentFault `git` where the program has taken its worktree apart: what git finds there then may be
+        another repository, around it."""
+        folder = self._fresh.folder
+        if where == folder and not os.path.lexists(f"{folder}/.git"):
+            gone = "the .git of its worktree" if os.path.isdir(folder) else "its worktree"
+            raise EnvironmentFault(
+                "git", f"the command has removed {gone}", hint="git worktree repair, or git worktree prune", path=folder
+            )
+        return self._open(where, self._outer.engine.lock_wait)
 
     def run(self) -> Ran:
         if self._signals.received:
@@ -250,7 +261,8 @@ class _Job:
     def _hand_in(self, status: int) -> Ran:
         try:
             drafts = self._draft()
-            note = self._note(f"exit status {status}; " + (_count(len(drafts)) if drafts else "nothing was changed"))
+            nothing = "no draft could be made" if self._left.unfit else "nothing was changed"
+            note = self._note(f"exit status {status}; " + (_count(len(drafts)) if drafts else nothing))
             self._patiently(
                 lambda store, key: store.submit(job=self._fresh.job, token=self._fresh.token, note=note, receipt=key)
             )
@@ -260,7 +272,8 @@ class _Job:
             why = f"exit status {status}, but what it changed could not be handed in: {fault.message}"
             self._release(why, failed=True)
             fault.details.update(job=self._fresh.job, epoch=self._fresh.epoch, worktree=self._fresh.folder)
-            self._say(f"{why}; the worktree stays: {self._fresh.folder}")
+            if os.path.isdir(self._fresh.folder):
+                self._say(f"{why}; the worktree stays: {self._fresh.folder}")
             raise
         return self._done("submitted", status, note, drafts)
 
@@ -386,7 +399,7 @@ class _Job:
             if self._life.lost is not None:
                 raise self._life.lost
             try:
-                return act(self._open(where or self._outer.tree.top, self._outer.engine.lock_wait), key)
+                return act(self._opened(where or self._outer.tree.top), key)
             except DraftfsError as fault:
                 passing = isinstance(fault, (Busy, EnvironmentFault)) and fault.code not in _LASTING
                 if not passing or time.monotonic() > end or len(self._signals.received) > known:

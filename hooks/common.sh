@@ -89,8 +89,15 @@ judge() {
   case $status in
   0) ;;
   1) exit 1 ;;
+  7) fault "the store is busy" "Run the same command again" ;;
   9) fault "draftfs, or a package it needs, is gone from where it was" ;;
-  *) fault "its program failed with status $status" ;;
+  *)
+    if [ "$status" -gt 128 ]; then
+      fault "its program was killed" "Run the same command again; if that does not help: draftfs hooks install"
+    else
+      fault "its program failed with status $status"
+    fi
+    ;;
   esac
 }
 
@@ -98,16 +105,17 @@ judge() {
 # is received, behind which there is no other gate; else a broken installation would keep people from their own checkout.
 # A person gets past it once, and it is noted if it can be.
 fault() {
+  mend=${2-Mend it with: draftfs hooks install}
   if [ -n "${DRAFTFS_BYPASS-}" ] && [ -z "${DRAFTFS_AGENT+set}" ]; then
     say "NOT CHECKED by $hook: $1. Passed all the same, because DRAFTFS_BYPASS says: $DRAFTFS_BYPASS"
     "$python" -I -S -c "$boot" bypassed "$gd" "$common" "$hook" "$DRAFTFS_BYPASS" </dev/null >/dev/null 2>&1
     return 0
   fi
   if [ -f "$gd/draftfs-worktree/held.json" ] || [ "$hook" = pre-receive ]; then
-    say "refused, for $hook cannot check it: $1. Mend it with: draftfs hooks install (a person gets past it once with DRAFTFS_BYPASS=REASON)"
+    say "refused, for $hook cannot check it: $1. $mend (a person gets past it once with DRAFTFS_BYPASS=REASON)"
     exit 1
   fi
-  say "warning: not checked by $hook: $1. Mend it with: draftfs hooks install"
+  say "warning: not checked by $hook: $1. $mend"
 }
 
 # For hooks whose whole standard input is the question.

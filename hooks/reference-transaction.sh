@@ -15,7 +15,7 @@ filter() {
   [ $count -gt $many ] || return 0
   wanted='(refs/heads/|(main-worktree|worktrees/.*)/HEAD$)'
   head_is_on_its_way || wanted='(refs/heads/|((main-worktree|worktrees/.*)/)?HEAD$)'
-  rest=$(grep -E "^[^ ]+ 0*[1-9a-f][0-9a-f]* $wanted")
+  rest=$(LC_ALL=C grep -aE "^[^ ]+ 0*[1-9a-f][0-9a-f]* $wanted")
   moves=$moves${rest:+$rest$nl}
 }
 
@@ -75,7 +75,7 @@ keep_new() {
 # main-worktree/HEAD might mean refs/tags/main-worktree/HEAD. What a detached HEAD shows people only look at.
 exists() {
   case $1 in 'ref: '*) set -- "${1#ref: }" ;; *) return 1 ;; esac
-  [ -f "$common/$1" ] || grep -q "^[0-9a-f]* $1\$" "$common/packed-refs" 2>/dev/null
+  [ -f "$common/$1" ] || cut -d' ' -f2 "$common/packed-refs" 2>/dev/null | LC_ALL=C grep -qaxF "$1"
 }
 
 # The value of $ref itself, if it has one. (A revision refs/heads/x may also mean refs/tags/refs/heads/x, which hides commits.)

@@ -14,6 +14,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"draftfs {VERSION}\n")
         return 0
-    from draftfs.cli._run import run
+    try:
+        from draftfs.cli._run import run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:  # before there is anything to tidy up
+        return 130

@@ -70,9 +70,10 @@ class Group(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"{self.short_help}\n\nUsage: {ctx.command_path} COMMAND …\n\n")
+        width = max(map(len, self._members)) + 2
         for name in self._members:
             member = self.get_command(ctx, name)
-            formatter.write(f"  {name:<8}{member.short_help if member else ''}\n")
+            formatter.write(f"  {name:<{width}}{member.short_help if member else ''}\n")
         formatter.write(f"\nMore about one: {ctx.command_path} COMMAND --help\n")
 
 

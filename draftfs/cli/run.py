@@ -57,7 +57,8 @@ def run(
 
     When CMD exits with 0, what it changed at the job's paths is drafted, committed or not, and the job is submitted. What it
     changed elsewhere is named in the note, and the worktree stays. With another status the job is released as failed.
-    Interrupted, it is released plainly. A worktree is removed only when nothing in it would be lost.
+    Interrupted, it is released plainly. Killed (kill -9), run leaves CMD alone: the claim lapses, and hooks refuse what
+    CMD commits from then on. A worktree is removed only when nothing in it would be lost.
 
     The exit status is CMD's own; 4 where the claim was lost, 126 or 127 where CMD cannot be started, 130 after Ctrl-C. With
     --json what CMD prints goes to standard error, so that the one object stands alone."""

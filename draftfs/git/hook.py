@@ -1,6 +1,6 @@
 """The program that the installed hooks start: `main([HOOK, GIT_DIR, COMMON_DIR, arguments…])`, standard input as git gave it.
 
-Its status is 0 (allow), 1 (refused; it has said why) or 8 (an error: the shim decides what follows). It starts with
+Its status is 0 (allow), 1 (refused; it has said why), 7 (busy) or 8 (an error): of these the shim decides what follows. It starts with
 every commit, so nothing is imported that it does not need. Beside the command line it is the only part of draftfs that
 reads the environment.
 """
@@ -15,7 +15,7 @@ from typing import Final
 from draftfs import names, opening
 from draftfs.clock import SystemClock
 from draftfs.engine.files import FileEngine
-from draftfs.errors import BadRequest, DraftfsError
+from draftfs.errors import BadRequest, Busy, DraftfsError
 from draftfs.git import changes
 from draftfs.git.gate import Caller, Gate, Judged
 from draftfs.git.people import people_of
@@ -23,6 +23,7 @@ from draftfs.worktree import Worktree
 
 ALLOW: Final = 0
 REFUSED: Final = 1
+BUSY: Final = 7
 ERROR: Final = 8
 
 
@@ -41,6 +42,9 @@ def main(argv: Sequence[str]) -> int:
             ]
         )
         return REFUSED
+    except Busy as fault:
+        _say([f"draftfs: {names.shown(fault.message)}"])
+        return BUSY
     except DraftfsError as fault:
         _say(
             [f"draftfs: {names.shown(fault.message)}", *([f"  next: {names.shown(fault.hint)}"] if fault.hint else [])]

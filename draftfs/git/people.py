@@ -41,7 +41,9 @@ def people_of(root: str) -> People:
         )
     if not ref.startswith("refs/heads/"):
         return People(None, ())
-    theirs = run(root, "rev-parse", "--verify", "-q", upstream, accept=(0, 1)).out.strip() if upstream else ""
+    # An upstream may be set to any local branch, an agent's, say: only what was fetched counts.
+    remote = upstream.startswith("refs/remotes/")
+    theirs = run(root, "rev-parse", "--verify", "-q", upstream, accept=(0, 1)).out.strip() if remote else ""
     return People(ref, (commit, *([theirs] if theirs else [])))
 
 

@@ -27,7 +27,7 @@ def resolve(cwd: str, text: str | None, people: People) -> tuple[str | None, str
     raise BadRequest(
         "usage",
         f"{text or 'HEAD'} is on people's branch: say from where on",
-        hint=f"draftfs verify A..{text or 'HEAD'}",
+        hint=f"name a range: {text or 'HEAD'}^..{text or 'HEAD'}, say",
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from draftfs import layout, paths
 from draftfs.engine import Transaction, View
@@ -21,6 +22,8 @@ from draftfs.rules.reservations import Held, Reservation, is_overdue
 Step = tuple[TreeEntry | None, TreeEntry | None]
 Free = Mapping[str, Sequence[Step]]
 """Steps of a path that need no record, by path: those of people's commits, and what git's own merges make."""
+Ways = Mapping[TreeEntry | None, Sequence[TreeEntry | None]]
+"""What follows on each content."""
 Ends = Mapping[Change, Collection[TreeEntry | None]]
 """What the path of a change holds at the end of the commits that the change was found among: one content for each tip."""
 
@@ -68,16 +71,16 @@ def judge(
     A spent step passes in one case: when the commits that it is among go on to an end that is admitted from where it
     began. So work that was made and then taken back can be pushed, and nobody can put it in again.
     """
-    book, recordable, refused = _Book(view), list[tuple[Lease, Change]](), list[Unadmitted]()
+    book, recordable, refused = _Book(view, free or {}), list[tuple[Lease, Change]](), list[Unadmitted]()
     for change in dict.fromkeys(changes):
         if not (everything or book.is_reserved(change.path)):
             continue
-        steps = [*book.steps(change.path), *(free or {}).get(change.path, ())]
-        if leads(steps, change.before, change.after):
+        ways = book.ways(change.path)
+        if reaches(ways, change.before, change.after):
             continue
-        if _taken_back(change, steps, (ends or {}).get(change, ())) and leads(
-            book.steps(change.path, spent=True), change.before, change.after
-        ):
+        ended = (ends or {}).get(change, ())
+        taken_back = bool(ended) and all(reaches(ways, change.before, end) for end in ended)
+        if taken_back and reaches(book.ways_ever(change.path), change.before, change.after):
             continue
         lease = next((each for each in held if covers(view, each, change.path)), None)
         if lease is not None:
@@ -87,16 +90,16 @@ def judge(
     return Verdict(tuple(recordable), tuple(refused))
 
 
-def _taken_back(change: Change, steps: Sequence[Step], ends: Collection[TreeEntry | None]) -> bool:
-    """Whether everything that the change was found among goes on to an end that is admitted from where it began."""
-    return bool(ends) and all(leads(steps, change.before, end) for end in ends)
-
-
 def record(transaction: Transaction, admitted: Iterable[tuple[Lease, Change]]) -> None:
     """Record changes made under live claims; in the transaction in which those were found to be live."""
-    for lease, change in admitted:
-        by = Transition(change.before, change.after, lease.holder, transaction.now.stamp, lease.job, lease.epoch)
-        _add(transaction, change.path, by)
+    stamp = transaction.now.stamp
+    _add(
+        transaction,
+        (
+            (each.path, Transition(each.before, each.after, lease.holder, stamp, lease.job, lease.epoch))
+            for lease, each in admitted
+        ),
+    )
 
 
 def promote(
@@ -114,43 +117,57 @@ def promote(
     known = _standing(transaction, path)
     steps = [_step(each) for each in known]
     _put(transaction, path, tuple(each for each in known if each.draft is None or leads(steps, each.after, head)))
-    for entry in dict.fromkeys((head, before)):
-        if entry != after:
-            _add(transaction, path, Transition(entry, after, by, transaction.now.stamp, draft=number))
+    stamp = transaction.now.stamp
+    entries = [entry for entry in dict.fromkeys((head, before)) if entry != after]
+    _add(transaction, ((path, Transition(entry, after, by, stamp, draft=number)) for entry in entries))
 
 
 def vouch(transaction: Transaction, changes: Iterable[Change], by: str, because: str) -> None:
     """Record a person's word for changes that nothing else admits."""
-    for change in changes:
-        word = Transition(change.before, change.after, by, transaction.now.stamp, because=because)
-        _add(transaction, change.path, word)
+    stamp = transaction.now.stamp
+    _add(
+        transaction,
+        ((each.path, Transition(each.before, each.after, by, stamp, because=because)) for each in changes),
+    )
 
 
 def leads(steps: Iterable[Step], start: TreeEntry | None, end: TreeEntry | None) -> bool:
     """Whether a chain of `steps` leads from `start` to `end`."""
-    onward: dict[TreeEntry | None, list[TreeEntry | None]] = defaultdict(list)
-    for before, after in steps:
-        onward[before].append(after)
+    return reaches(_ways(steps), start, end)
+
+
+def reaches(ways: Ways, start: TreeEntry | None, end: TreeEntry | None) -> bool:
+    """The same, where it is known already what follows on what."""
     seen, reached = {start}, [start]
     while reached:
         entry = reached.pop()
         if entry == end:
             return True
-        for after in onward.get(entry, ()):
+        for after in ways.get(entry, ()):
             if after not in seen:
                 seen.add(after)
                 reached.append(after)
     return False
 
 
+def _ways(steps: Iterable[Step]) -> Ways:
+    ways: dict[TreeEntry | None, list[TreeEntry | None]] = defaultdict(list)
+    for before, after in steps:
+        ways[before].append(after)
+    return ways
+
+
 def onward(transitions: Iterable[Transition]) -> list[Transition]:
     """Those of `transitions`, the oldest first, that are not spent: where one leads back to an earlier content, those away
     from that content are. With both, anybody could put the old content in again and again."""
     left: list[Transition] = []
+    begun: set[TreeEntry | None] = set()
     for new in transitions:
-        if any(each.before == new.after for each in left) and leads(map(_step, left), new.after, new.before):
+        if new.after in begun and leads(map(_step, left), new.after, new.before):
             left = [each for each in left if each.before != new.after]
+            begun.discard(new.after)
         left.append(new)
+        begun.add(new.before)
     return left
 
 
@@ -176,13 +193,23 @@ def covers(view: View, lease: Lease, path: str) -> bool:
 
 def _standing(view: View, path: str) -> tuple[Transition, ...]:
     known = view.get(layout.admitted(view.store.fold.key(path)))
-    return () if known is None else tuple(each for each in known.transitions if stands(view, each))
+    if known is None:
+        return ()
+    by_claim = {(each.job, each.epoch): each for each in known.transitions}
+    standing = {claim for claim, each in by_claim.items() if stands(view, each)}
+    return tuple(each for each in known.transitions if (each.job, each.epoch) in standing)
 
 
-def _add(transaction: Transaction, path: str, new: Transition) -> None:
+def _add(transaction: Transaction, told: Iterable[tuple[str, Transition]]) -> None:
     """The order is what says which steps are spent, so a step that is made again goes to the end."""
-    known = (each for each in _standing(transaction, path) if _step(each) != _step(new))
-    _put(transaction, path, (*known, new))
+    by_path: dict[str, dict[Step, Transition]] = {}
+    for path, new in told:
+        if path not in by_path:
+            by_path[path] = {_step(each): each for each in _standing(transaction, path)}
+        by_path[path].pop(_step(new), None)
+        by_path[path][_step(new)] = new
+    for path, known in by_path.items():
+        _put(transaction, path, tuple(known.values()))
 
 
 def _put(transaction: Transaction, path: str, transitions: tuple[Transition, ...]) -> None:
@@ -196,16 +223,36 @@ def _step(transition: Transition) -> Step:
 class _Book:
     """What is known of paths, each looked up once however many changes there are."""
 
-    def __init__(self, view: View) -> None:
-        self._view, self._held = view, Held(view)
+    def __init__(self, view: View, free: Free) -> None:
+        self._view, self._free = view, free
         self._reserved: dict[str, bool] = {"": False}
+        self._known: dict[str, tuple[Transition, ...]] = {}
+        self._ways: dict[str, Ways] = {}
+        self._ever: dict[str, Ways] = {}
+
+    @cached_property
+    def _held(self) -> Held:
+        return Held(self._view)
 
     def holder(self, path: str) -> Reservation | None:
         return self._held.over(path)
 
-    def steps(self, path: str, *, spent: bool = False) -> list[Step]:
-        known = _standing(self._view, path)
-        return [_step(each) for each in (known if spent else onward(known))]
+    def ways(self, path: str) -> Ways:
+        """What may follow on what now."""
+        if path not in self._ways:
+            self._ways[path] = _ways((*map(_step, onward(self._standing(path))), *self._free.get(path, ())))
+        return self._ways[path]
+
+    def ways_ever(self, path: str) -> Ways:
+        """The same with the steps that are spent, and only what was recorded."""
+        if path not in self._ever:
+            self._ever[path] = _ways(map(_step, self._standing(path)))
+        return self._ever[path]
+
+    def _standing(self, path: str) -> tuple[Transition, ...]:
+        if path not in self._known:
+            self._known[path] = _standing(self._view, path)
+        return self._known[path]
 
     def is_reserved(self, path: str) -> bool:
         """Whether this path, or a folder it lies in, was ever reserved, or is held now."""

@@ -100,6 +100,8 @@ EVASIONS = (
     Evasion("update-ref refs/heads/main, back over bob's work", BOBS + "git update-ref refs/heads/main main~1", REF),
     Evasion("branch -f main", "git branch -f main $late", "git"),
     Evasion("branch -f main to her withdrawn branch, while the root is on another", "person git checkout -q -b feature; " + OFF + "git branch -f main wa", REF),
+    Evasion("her branch made main's upstream, then update-ref refs/heads/main", OFF + "git branch -q --set-upstream-to=wa main; git update-ref refs/heads/main wa", REF),
+    Evasion("ten branches at once, the late one with a name that is no UTF-8", "{ for n in 1 2 3 4 5 6 7 8 9; do echo \"create refs/heads/k$n $main\"; done; printf 'create refs/heads/late\\377 %s\\n' $(git rev-parse $late); } | LC_ALL=C.UTF-8 git update-ref --stdin", REF),
     Evasion("push . COMMIT:main", "git push -q . $late:main", PUSH),
     Evasion("HEAD pointed at main, then a commit", "git symbolic-ref HEAD refs/heads/main; " + LATE, REF),
     Evasion("update-ref main-worktree/HEAD", "person git checkout -q --detach; git update-ref main-worktree/HEAD $late", REF),

@@ -71,3 +71,11 @@ def test_detached_from_the_beginning(root, tmp_path):
 def test_a_root_that_is_gone(tmp_path):
     with pytest.raises(EnvironmentFault, match="the root is gone"):
         people_of(str(tmp_path / "gone"))
+
+
+def test_an_upstream_that_is_a_local_branch_is_nobodys(root):
+    """Anybody can set it, to an agent's branch, say."""
+    git("branch", "wa", cwd=root)
+    git("commit", "-q", "--allow-empty", "-m", "c", cwd=root)
+    git("branch", "-q", "-u", "wa", cwd=root)
+    assert people_of(str(root)) == People("refs/heads/main", (head(root),))
