@@ -205,7 +205,6 @@ class Records:
                 self._miss(layout.ended_claim(*claim).name, "is missing: nothing says how that claim ended")
         for name in self._drafts_named() - self.drafts.keys() - self.feed.lost:
             self._miss(name, "is missing from the store")
-
         for name, path in self.reserved().items():
             if name not in self.admissions:
                 self._miss(name, f"is missing: commits of {path} pass without a claim")

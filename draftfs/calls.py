@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
 from itertools import count
@@ -19,7 +18,7 @@ from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction
-from draftfs.errors import BadRequest, Busy, Damaged, EnvironmentFault
+from draftfs.errors import BadRequest, Busy, Damaged
 from draftfs.records import Actor, Job, Receipt, Standing
 from draftfs.rules import lapses, receipts
 from draftfs.rules.reservations import remaining
@@ -112,9 +111,7 @@ class Calls:
 
     def notice(self) -> None:
         """Commit lapses that this look is the first to notice, where the store can be written."""
-        with suppress(EnvironmentFault):  # a look works on a disk that cannot be written, and shows the lapse too
-            if self._engine.read(lapses.due):
-                self._engine.write(lapses.sweep)
+        lapses.notice(self._engine.read, self._engine.write)
 
     def _transact(
         self,

@@ -13,13 +13,28 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
+
+from draftfs.errors import BadRequest
+from draftfs.names import shown
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_TERMINAL: Final = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGHUP})
 _TERMINAL: Final = 0
 _LONGEST_LOOK: Final = 0.1
 _AFTER_KILL: Final = 5.0
+
+
+class CannotStart(BadRequest):
+    """The command was found, and cannot be executed. The statuses are those of shells, `env` and `timeout`."""
+
+    exit_status: ClassVar[int] = 126
+
+
+class NoProgram(BadRequest):
+    """There is no such command."""
+
+    exit_status: ClassVar[int] = 127
 
 
 class Signals:
@@ -187,6 +202,17 @@ class Program:
             os.tcsetpgrp(_TERMINAL, os.getpgrp())
             if mend and self._modes is not None:  # as a shell does for a program that could not tidy up
                 termios.tcsetattr(_TERMINAL, termios.TCSADRAIN, self._modes)
+
+
+def not_started(name: str, fault: OSError, hint: str, **details: Any) -> BadRequest:
+    """The error for a command `name` that could not be started."""
+    missing = isinstance(fault, FileNotFoundError)
+    kind, said = (NoProgram, "there is no such program") if missing else (CannotStart, fault.strerror or str(fault))
+    if fault.errno == errno.E2BIG:
+        said = "the job's text and paths are too long for the environment"
+    elif fault.errno == errno.ENOEXEC:
+        said = "it is no program, and its first line names none (#!)"
+    return kind("bad_file", f"{shown(name)} cannot be started: {said}", hint=hint, **details)
 
 
 def _foreground() -> int | None:

@@ -5,23 +5,22 @@ Whoever calls this has entered `Signals`, which belong to the main thread. Nothi
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from signal import Signals as Signal
-from typing import ClassVar, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from draftfs.answers import DraftInfo
-from draftfs.errors import BadRequest, Busy, DraftfsError, EnvironmentFault, Fenced, Refused
+from draftfs.errors import Busy, DraftfsError, EnvironmentFault, Fenced, Refused
 from draftfs.fresh import Changed, Fresh, Removed, listed
 from draftfs.frozen import frozen
 from draftfs.git.command import without_repository
 from draftfs.lifeline import Lifeline, Narrator
 from draftfs.names import shown
-from draftfs.processes import Program, Signals
+from draftfs.processes import Program, Signals, not_started
 from draftfs.store import Store
 from draftfs.tokens import new_receipt_key
 
@@ -35,18 +34,6 @@ _LONGEST_PAUSE: Final = 60.0
 _OTHER_VERSION: Final = 5
 _LASTING: Final = frozenset({"git", "damaged"})
 """Faults of the environment that no waiting mends: a worktree without its .git, say."""
-
-
-class CannotStart(BadRequest):
-    """The command was found, and cannot be executed. The statuses are those of shells, `env` and `timeout`."""
-
-    exit_status: ClassVar[int] = 126
-
-
-class NoProgram(BadRequest):
-    """There is no such command."""
-
-    exit_status: ClassVar[int] = 127
 
 
 @frozen
@@ -243,18 +230,11 @@ class _Job:
         return by or program.interrupted
 
     def _not_started(self, fault: OSError) -> DraftfsError:
-        name = self._plan.command[0]
-        missing = isinstance(fault, FileNotFoundError)
-        kind, said = (NoProgram, "there is no such program") if missing else (CannotStart, fault.strerror or str(fault))
-        if fault.errno == errno.E2BIG:
-            said = "the job's text and paths are too long for the environment"
-        elif fault.errno == errno.ENOEXEC:
-            said = "it is no program, and its first line names none (#!)"
-        message = f"{shown(name)} cannot be started: {said}"
-        self._release(message, failed=False)
-        self._remove()  # nobody has worked there
         hint = f"a path is one in the worktree; or: draftfs run {self._fresh.job} -- sh -c 'COMMAND'"
-        return kind("bad_file", message, hint=hint, job=self._fresh.job, epoch=self._fresh.epoch)
+        why = not_started(self._plan.command[0], fault, hint, job=self._fresh.job, epoch=self._fresh.epoch)
+        self._release(why.message, failed=False)
+        self._remove()  # nobody has worked there
+        return why
 
     # ── how it ends ──
 

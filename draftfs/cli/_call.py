@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # the store brings YAML and the engine along: a third of a se
     from draftfs.store import Store
     from draftfs.worktree import PendingKeys
 
+FINDINGS: Final = 6
+"""The exit status of a command that looked, and found something."""
+
 _MOMENT: Final = 0.2
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
-from draftfs.cli._call import Answer, Call
+from draftfs.cli._call import FINDINGS, Answer, Call
 from draftfs.cli._command import command
 from draftfs.cli._show import Paint, count
 from draftfs.codec import to_plain
@@ -13,8 +13,6 @@ from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Checkup
-
-FINDINGS: Final = 6
 
 
 @command(

@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from draftfs.cli._call import Answer, Call
+from draftfs.cli._call import FINDINGS, Answer, Call
 from draftfs.cli._command import command, usage
 from draftfs.cli._show import count
 from draftfs.git import refusal
 
 if TYPE_CHECKING:
     from draftfs.git.gate import Judged
-
-FINDINGS = 6
 
 
 @command(

@@ -6,25 +6,24 @@ Which commits are new is git's knowledge, which changes are admitted the store's
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from draftfs import layout, tokens
+from draftfs import layout
 from draftfs.engine import Transaction, View
 from draftfs.engine.files import FileEngine
-from draftfs.errors import Damaged, EnvironmentFault
+from draftfs.errors import Damaged
 from draftfs.frozen import frozen
 from draftfs.git import changes, merges
 from draftfs.git.changes import Commit
 from draftfs.git.merges import MergeStep
-from draftfs.git.people import People
+from draftfs.git.people import People, branch_in, rebased
 from draftfs.records import Change, EndedClaim, Lease, TreeEntry
 from draftfs.rules import admissions, lapses
 from draftfs.rules.admissions import Step, Unadmitted, Verdict
-from draftfs.rules.reservations import is_overdue, until
+from draftfs.rules.reservations import is_overdue, lease_by, until
 from draftfs.worktree import Kept, Worktree
 
 _MANY: Final = 8
@@ -62,12 +61,11 @@ class Finding:
 
 @frozen
 class Judged:
-    """`findings` are what is not admitted, and `policy` what follows from that; `covering` are the claims under which the
-    rest was made; `ended` are the claims of this worktree that do not count any more."""
+    """`findings` are what is not admitted, and `policy` what follows from that; `ended` are the claims of this worktree that
+    do not count any more."""
 
     findings: tuple[Finding, ...]
     policy: Policy
-    covering: tuple[Lease, ...] = ()
     ended: tuple[EndedClaim, ...] = ()
 
 
@@ -179,14 +177,14 @@ class Gate:
                 self._gather(docket, commits[new], old, protected, since=known, theirs=theirs, people=people)
         return self._judge(docket)
 
-    def range(self, old: str | None, new: str, *, keep: bool = False) -> Judged:
+    def range(self, old: str | None, new: str) -> Judged:
         """The commits that `new` has and `old` has not (commit ids), by the records alone. Those of people's branches do not
         count, unless `new` is one of them: then just these are asked about."""
         people = [tip for tip in self._people.tips if not changes.is_ancestor(self._cwd, new, tip)]
         docket = _Docket()
         since = () if old is None else changes.merge_bases(self._cwd, old, new)
         self._gather(docket, new, old, (), since=since, people=people)
-        return self._judge(docket, keep=keep)
+        return self._judge(docket, keep=False)
 
     def _gather(
         self,
@@ -223,8 +221,8 @@ class Gate:
         return own
 
     def _may_look(self) -> bool:
-        """Whether a detached HEAD may go to what a branch or a tag holds already: that makes nothing. But what the root shows is
-        people's from then on, so there it is not an agent's to choose."""
+        """Whether a detached HEAD may go to what a branch or a tag holds already: that makes nothing. But what people look at in
+        the root is not an agent's to choose."""
         return not self._caller.in_root or self._caller.agent is None
 
     def _only(self, wanted: bool, old: str | None) -> tuple[str, ...]:
@@ -241,14 +239,13 @@ class Gate:
     def _own_branch(self) -> tuple[str, ...]:
         """The branch that this worktree has checked out or is rebasing. A detached HEAD is none: what is committed there
         has yet to be judged."""
-        if self._caller.git_dir is None:
+        git_dir = self._caller.git_dir
+        if git_dir is None:
             return ()
-        for file in ("HEAD", "rebase-merge/head-name", "rebase-apply/head-name"):
-            with suppress(OSError), open(f"{self._caller.git_dir}/{file}", "rb") as stream:
-                name = os.fsdecode(stream.read().strip()).removeprefix("ref: ")
-                if name.startswith("refs/heads/"):  # a reftable says .invalid here: no branch, and so none is known
-                    return (name,)
-        return ()
+        found = branch_in(f"{git_dir}/HEAD") or rebased(
+            git_dir
+        )  # a reftable says .invalid: no branch, so none is known
+        return () if found is None else (found,)
 
     # ── judging ──
 
@@ -258,9 +255,7 @@ class Gate:
         return self._store.settings.git_root if self._caller.in_root and self._caller.agent is None else "refuse"
 
     def _judge(self, docket: _Docket, *, keep: bool = True) -> Judged:
-        with suppress(EnvironmentFault):  # who only looks is told of the lapse all the same
-            if self._engine.read(lapses.due):
-                self._engine.write(lapses.sweep)
+        lapses.notice(self._engine.read, self._engine.write)
         judged, verdict = self._engine.read(lambda view: self._look(view, docket))
         if docket.merges and (verdict.refused or verdict.recordable):  # costs some processes each, so only now
             docket.merged = [
@@ -281,10 +276,9 @@ class Gate:
         if judged.findings and self.policy == "refuse":
             return judged
         admissions.record(tx, verdict.recordable)
-        for lease in judged.covering:
+        for lease in dict.fromkeys(its for its, _ in verdict.recordable):
             made = sum(its == lease for its, _ in verdict.recordable)
-            if made:
-                tx.append("commit.admitted", lease.holder, job=lease.job, epoch=lease.epoch, changes=made)
+            tx.append("commit.admitted", lease.holder, job=lease.job, epoch=lease.epoch, changes=made)
         return judged
 
     def _look(self, view: View, docket: _Docket) -> tuple[Judged, Verdict]:
@@ -300,9 +294,8 @@ class Gate:
         verdict = Verdict(tuple(recordable), tuple(refused.values()))
         commits = docket.net | docket.changes
         findings = tuple(_finding(view, each, commits[each.change]) for each in verdict.refused)
-        covering = tuple(each for each in held if any(admissions.covers(view, each, change.path) for change in commits))
         ended = tuple(_ended(view, kept)) if findings else ()
-        return Judged(findings, self.policy, covering, ended), verdict
+        return Judged(findings, self.policy, ended), verdict
 
     def _kept(self) -> list[Kept]:
         """The tokens that this caller may show: their own, of the claim that they were started for where that is known."""
@@ -334,10 +327,9 @@ def _steps(view: View, docket: _Docket, *, everything: bool) -> dict[str, list[S
 
 
 def _live(view: View, kept: Kept) -> Lease | None:
-    """The lease of this claim while it is live (G4)."""
-    lease = view.get(layout.lease(kept.job))
-    fits = lease is not None and lease.epoch == kept.epoch and tokens.same(kept.token, lease.token_sha256)
-    return lease if lease is not None and fits and not is_overdue(view, lease) else None
+    """The lease of this claim while it is live, though nobody may have noticed yet that it no longer is."""
+    lease = lease_by(view, kept.job, kept.token)
+    return lease if lease is not None and not is_overdue(view, lease) else None
 
 
 def _finding(view: View, unadmitted: Unadmitted, commit: str | None) -> Finding:

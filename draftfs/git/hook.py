@@ -1,8 +1,8 @@
 """The program that the installed hooks start: `main([HOOK, GIT_DIR, COMMON_DIR, arguments…])`, standard input as git gave it.
 
-Its status is 0 (allow), 1 (refused; it has said why), 7 (busy) or 8 (an error): of these the shim decides what follows. It starts with
-every commit, so nothing is imported that it does not need. Beside the command line it is the only part of draftfs that
-reads the environment.
+Its status is 0 (allow), 1 (refused; it has said why), 7 (busy) or 8 (an error); what follows from the last two the shim
+decides. It starts with every commit, so nothing is imported that it does not need. Beside the command line it is the only
+part of draftfs that reads the environment.
 """
 
 from __future__ import annotations
@@ -35,20 +35,13 @@ def main(argv: Sequence[str]) -> int:
             return _bypassed(common_dir, *arguments)
         return _HOOKS[name](git_dir, common_dir, arguments)
     except BadRequest as fault:  # the caller's own settings: to pass these over would let any agent through
-        _say(
-            [
-                f"draftfs: refused: {names.shown(fault.message)}",
-                *([f"  next: {names.shown(fault.hint)}"] if fault.hint else []),
-            ]
-        )
+        _say(_told("refused: ", fault))
         return REFUSED
     except Busy as fault:
-        _say([f"draftfs: {names.shown(fault.message)}"])
+        _say(_told("", fault)[:1])  # the shim knows the next command
         return BUSY
     except DraftfsError as fault:
-        _say(
-            [f"draftfs: {names.shown(fault.message)}", *([f"  next: {names.shown(fault.hint)}"] if fault.hint else [])]
-        )
+        _say(_told("", fault))
     except Exception as fault:  # noqa: BLE001 - whatever it is, git's user gets one line, and the shim decides
         _say([f"draftfs: internal error: {type(fault).__name__}: {names.shown(str(fault))}"])
     return ERROR
@@ -157,6 +150,11 @@ def _known(oid: str) -> str | None:
 
 def _named(refs: Iterable[str]) -> str:
     return ", ".join(names.shown(ref.removeprefix("refs/heads/")) for ref in dict.fromkeys(refs))
+
+
+def _told(how: str, fault: DraftfsError) -> list[str]:
+    said = [f"draftfs: {how}{names.shown(fault.message)}"]
+    return [*said, f"  next: {names.shown(fault.hint)}"] if fault.hint else said
 
 
 def _say(text: Iterable[str]) -> None:

@@ -35,7 +35,8 @@ def people_of(root: str) -> People:
         branch = run(root, "symbolic-ref", "-q", "HEAD", accept=(0, 1)).out.strip()
         return People(branch or None, ())
     if ref == "HEAD":
-        left = _rebased(root) or "@{-1}"
+        git_dir = run(root, "rev-parse", "--absolute-git-dir").out.removesuffix("\n")
+        left = rebased(git_dir) or "@{-1}"
         commit, ref, upstream = _answers(
             root, left, "--symbolic-full-name", left, f"{left.removeprefix('refs/heads/')}@{{upstream}}"
         )
@@ -51,12 +52,14 @@ def _answers(root: str, *asked: str) -> list[str]:
     return [*run(root, "rev-parse", *asked, accept=(0, 128)).out.split("\n"), "", "", ""][:3]
 
 
-def _rebased(root: str) -> str | None:
-    """The branch that is being rebased in the root."""
-    git_dir = run(root, "rev-parse", "--absolute-git-dir").out.removesuffix("\n")
-    for folder in ("rebase-merge", "rebase-apply"):
-        with suppress(OSError), open(f"{git_dir}/{folder}/head-name", "rb") as file:
-            name = os.fsdecode(file.read().strip())
-            if name.startswith("refs/heads/"):
-                return name
+def rebased(git_dir: str) -> str | None:
+    """The branch that is being rebased in the worktree with this git folder."""
+    return branch_in(f"{git_dir}/rebase-merge/head-name") or branch_in(f"{git_dir}/rebase-apply/head-name")
+
+
+def branch_in(file: str) -> str | None:
+    """The branch that one of git's own files names, HEAD's way or plainly; None where it names none, or is not there."""
+    with suppress(OSError), open(file, "rb") as stream:
+        name = os.fsdecode(stream.read().strip()).removeprefix("ref: ")
+        return name if name.startswith("refs/heads/") else None
     return None

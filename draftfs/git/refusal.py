@@ -11,6 +11,7 @@ from draftfs.errors import pasteable
 from draftfs.git.gate import Finding, Judged
 from draftfs.names import shown
 from draftfs.records import EndedClaim, TreeEntry
+from draftfs.rules.claims import ENDED
 
 _MOST: Final = 10
 _WAYS_OUT: Final = (
@@ -24,13 +25,6 @@ _WAYS_OUT: Final = (
     ("REVERT_HEAD", "git revert --abort"),
 )
 CHECKED_OUT: Final = "index and files hold the new content already; to get out: git reset --hard"
-_ENDED: Final = {
-    "lapsed": "lapsed",
-    "released": "was released",
-    "submitted": "was submitted",
-    "revoked": "was revoked",
-    "cancelled": "was cancelled",
-}
 
 
 def lines(judged: Judged, what: str, left: str | None) -> Iterator[str]:
@@ -91,7 +85,9 @@ def _held(finding: Finding) -> str:
 
 def _gone(claim: EndedClaim) -> str:
     note = f" ({shown(claim.note)})" if claim.note else ""
-    return f"{shown(claim.holder)}'s claim of job {claim.job} (epoch {claim.epoch}) {_ENDED[claim.how]} at {claim.at}{note}"
+    return (
+        f"{shown(claim.holder)}'s claim of job {claim.job} (epoch {claim.epoch}) {ENDED[claim.how]} at {claim.at}{note}"
+    )
 
 
 def left_by(git_dir: str, action: str, ref: str) -> str:

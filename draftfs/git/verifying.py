@@ -25,9 +25,8 @@ class Verifier:
 
     def range(self, text: str | None) -> Judged:
         """By the records alone, whoever asks. Raises BadRequest `usage`."""
-        people = people_of(self._root)
-        gate = Gate(self._engine, self._repo.top, people, Caller(None, in_root=False, agent=None))
-        return gate.range(*ranges.resolve(self._repo.top, text, people))
+        gate, ends = self._asked(text)
+        return gate.range(*ends)
 
     def staged(self, index: str | None) -> Judged:
         """As a commit that this caller makes here and now, of the index file `index` (absolute) if it is this worktree's."""
@@ -39,8 +38,8 @@ class Verifier:
 
     def vouching(self, text: str, because: str) -> tuple[Mapping[str, Any], Callable[[Transaction, str], Vouched]]:
         """What `admit` means by a range now, as a request, and the rule that records it."""
-        old, new = ranges.resolve(self._repo.top, text, people_of(self._root))
-        found = self.range(text).findings
+        gate, (old, new) = self._asked(text)
+        found = gate.range(old, new).findings
 
         def rule(tx: Transaction, _: str) -> Vouched:
             admissions.vouch(tx, [each.change for each in found], self._actor.name, because)
@@ -53,3 +52,9 @@ class Verifier:
             return Vouched(admitted=tuple(told))
 
         return {"old": old, "new": new, "because": because}, rule
+
+    def _asked(self, text: str | None) -> tuple[Gate, tuple[str | None, str]]:
+        """Whom to ask about a range, and its two ends: resolved once, for a branch may move on meanwhile."""
+        people = people_of(self._root)
+        gate = Gate(self._engine, self._repo.top, people, Caller(None, in_root=False, agent=None))
+        return gate, ranges.resolve(self._repo.top, text, people)

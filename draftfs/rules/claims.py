@@ -13,7 +13,7 @@ from draftfs.errors import Damaged, DraftfsError, Fenced, Refused
 from draftfs.frozen import frozen
 from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
 from draftfs.rules import admissions, drafts, jobs, receipts
-from draftfs.rules.reservations import Held, refuse, remaining, until
+from draftfs.rules.reservations import Held, lease_by, refuse, remaining, until
 
 
 @frozen
@@ -221,13 +221,12 @@ def dead_or_alive(lease: Lease) -> Claim:
 def fence(view: View, number: int, token: str, doing: str) -> Lease:
     """The live lease of job `number`, if `token` is its token; in the transaction that makes the change (G4).
 
-    Equality with the *live* claim is the only rule that holds: "the highest seen" lets a late worker in until its
-    successor's first write, "the last issued" until the next grant (protocol note, R2). Raises Fenced `fenced`.
+    Raises Fenced `fenced`.
     """
-    lease = view.get(layout.lease(number))
-    if lease is not None and tokens.same(token, lease.token_sha256) and lease.epoch == tokens.epoch_of(token):
+    lease = lease_by(view, number, token)
+    if lease is not None:
         return lease
-    job = view.get(layout.job(number))
+    lease, job = view.get(layout.lease(number)), view.get(layout.job(number))
     if job is not None and job.state == "claimed":
         lease = lease_of(view, job)
     raise _fenced(view, number, token, doing, lease)
@@ -249,7 +248,7 @@ def _fenced(view: View, number: int, token: str, doing: str, lease: Lease | None
     standing = receipts.standing(view, number, ended.epoch) if ended is not None and mine else None
     message = f"cannot {doing}: this token is not that of job {number}'s live claim"
     if ended is not None and mine:
-        message += f"; its claim (epoch {ended.epoch}) {_ENDED[ended.how]} at {ended.at}"
+        message += f"; its claim (epoch {ended.epoch}) {ENDED[ended.how]} at {ended.at}"
         message += f" ({ended.note})" if ended.note else ""
     if epoch is not None and epoch > view.counters.epoch:
         message += f"; epoch {epoch} was never given here: an older copy of the store was put back (draftfs doctor)"
@@ -271,7 +270,7 @@ def _fenced(view: View, number: int, token: str, doing: str, lease: Lease | None
     )
 
 
-_ENDED: Final[dict[Ending, str]] = {
+ENDED: Final[dict[Ending, str]] = {
     "lapsed": "lapsed",
     "released": "was released",
     "submitted": "was submitted",

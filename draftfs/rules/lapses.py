@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from draftfs import layout
 from draftfs.clock import NANOSECONDS, rfc3339
 from draftfs.engine import Transaction, View
-from draftfs.errors import Damaged, NotFound
+from draftfs.errors import Damaged, EnvironmentFault, NotFound
 from draftfs.records import Lease
 from draftfs.rules import jobs
 from draftfs.rules.reservations import is_overdue
@@ -31,6 +32,16 @@ def overdue(view: View) -> Iterator[Lease]:
 def due(view: View) -> bool:
     """Whether there is anything for `sweep` to commit."""
     return view.counters.boot != view.now.boot or any(overdue(view))
+
+
+def notice(
+    read: Callable[[Callable[[View], bool]], bool], write: Callable[[Callable[[Transaction], None]], object]
+) -> None:
+    """Commit what is due, with an engine's `read` and `write`. A look works on a disk that cannot be written, and shows the
+    lapse all the same."""
+    with suppress(EnvironmentFault):
+        if read(due):
+            write(sweep)
 
 
 def sweep(transaction: Transaction, only: int | None = None) -> None:

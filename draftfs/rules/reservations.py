@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from draftfs import layout
+from draftfs import layout, tokens
 from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import View
 from draftfs.errors import Damaged, Refused
@@ -153,6 +153,18 @@ def describe(view: View, clash: Clash) -> dict[str, Any]:
         "expires_at": until(view, lease),
         "expires_in": remaining(view, lease),
     }
+
+
+def lease_by(view: View, number: int, token: str) -> Lease | None:
+    """The live lease of job `number`, if `token` is its token (G4).
+
+    Equality with the *live* claim is the only rule that holds: "the highest seen" lets a late worker in until its
+    successor's first write, "the last issued" until the next grant (protocol note, R2).
+    """
+    lease = view.get(layout.lease(number))
+    if lease is not None and tokens.same(token, lease.token_sha256) and lease.epoch == tokens.epoch_of(token):
+        return lease
+    return None
 
 
 def is_overdue(view: View, lease: Lease) -> bool:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from draftfs.cli._call import Answer, Call
+from draftfs.cli._call import FINDINGS, Answer, Call
 from draftfs.cli._command import command
 from draftfs.cli._show import Paint
 from draftfs.codec import to_plain
@@ -11,8 +11,6 @@ from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.git.hooks import HookState, Status
-
-FINDINGS: Final = 6
 
 
 @command("status", "Ask git which hooks it runs, in every worktree", examples=["draftfs hooks status"])
