@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -151,6 +152,11 @@ def draftfs(*arguments: str, cwd: str | Path, agent: str | None = None, **enviro
         command, cwd=cwd, check=False, capture_output=True, env=settings, errors="surrogateescape", timeout=60
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def heed_interrupts() -> None:
+    """For `preexec_fn`: a background job ignores SIGINT, and so would whatever it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(condition, seconds: float = 20.0):

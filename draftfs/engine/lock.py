@@ -85,12 +85,13 @@ def _wait_in_queue(path: str, held: _Held, wait: float) -> None:
     The blocking call sits in a thread of its own: flock has no time limit, and a signal would belong to the program that
     uses this library. A thread that is given up on gets the lock once and drops it at once.
     """
-    import portalocker
-
     guard, granted, given_up = threading.Lock(), threading.Event(), threading.Event()
     waiting = _Held(os.dup(held.descriptor))
 
     def wait_for_it() -> None:
+        # Not in the main thread: a Ctrl-C in the middle of an import can leave Python with a status of its own.
+        import portalocker
+
         try:
             portalocker.lock(waiting.descriptor, portalocker.LockFlags.EXCLUSIVE)
         except (portalocker.LockException, OSError, ValueError):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.cli.conftest import answer, environment, refusal
-from tests.support import Ran, draftfs, wait_for
+from tests.support import Ran, draftfs, heed_interrupts, wait_for
 
 KILLED = """
 import os, signal, sys
@@ -172,7 +172,7 @@ def test_an_interrupted_command_is_found_again(place):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - background jobs ignore it
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread is running here
         )
         wait_for(lambda: any(name.endswith(".json") for name in pending(str(place.root / ".git"))))
         process.send_signal(signal.SIGINT)

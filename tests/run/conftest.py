@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import GIT_ENVIRONMENT, Field, git, wait_for
+from tests.support import GIT_ENVIRONMENT, Field, git, heed_interrupts, wait_for
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -35,6 +35,7 @@ class Running:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
+                preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread is running here
             )
 
     @property

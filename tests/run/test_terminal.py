@@ -12,7 +12,7 @@ import termios
 import pytest
 
 from tests.run.conftest import environment
-from tests.support import wait_for
+from tests.support import heed_interrupts, wait_for
 
 
 class Terminal:
@@ -55,6 +55,7 @@ class Terminal:
 def _take_terminal() -> None:
     import fcntl
 
+    heed_interrupts()
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
