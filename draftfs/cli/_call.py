@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -28,11 +28,20 @@ _MOMENT: Final = 0.2
 
 
 @frozen
+class Line:
+    """One item of a stream: an object for --json, a line for people (None: nothing for them)."""
+
+    data: dict[str, Any]
+    text: str | None
+
+
+@frozen
 class Answer:
     """What a command answers: `data` for --json, `lines` for people (bytes go out as they are).
 
     `warnings` go to standard error, but with --json, where they are in the data. `changed` says that the answer is about a change, which stands whether or not anybody could read the answer. `paged`
-    lines go through the user's pager on a terminal.
+    lines go through the user's pager on a terminal. With a `stream` the command goes on: behind `lines`, or with --json instead
+    of `data`, each item is printed as it comes; a stream ends with Ctrl-C, or when nobody reads on.
     """
 
     data: dict[str, Any]
@@ -41,6 +50,7 @@ class Answer:
     changed: bool = False
     status: int = 0
     paged: bool = False
+    stream: Iterator[Line] | None = None
 
 
 class LastingKeys:

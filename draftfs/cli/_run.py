@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import click
 
 from draftfs.cli import _app
-from draftfs.cli._call import Answer, Call
+from draftfs.cli._call import Answer, Call, Line
 from draftfs.cli._command import Asked, Command
 from draftfs.cli._streams import Streams
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, from_oserror
@@ -40,16 +40,20 @@ class _Outcome:
     changed: bool = False
     repeatable: bool = False
     paged: bool = False
+    stream: Iterator[Line] | None = None
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command that `argv` asks for. Prints one answer; never raises."""
+    """Run the command that `argv` asks for. Prints one answer, and what goes on behind it; never raises."""
     streams = Streams()
     call = Call(streams, json="--json" in _before_separator(argv))
     printed = False
     try:
-        outcome = _outcome(argv, call)
+        outcome = _guarded(argv, call, lambda: _outcome(argv, call))
         status, printed = _print(outcome, call)
+        if printed and outcome.stream is not None:
+            last = _guarded(argv, call, lambda: _flow(outcome, call))
+            status, _ = _print(last, call)
     except KeyboardInterrupt:
         status = INTERRUPTED
     else:
@@ -60,19 +64,10 @@ def run(argv: Sequence[str]) -> int:
     return status
 
 
-def _outcome(argv: Sequence[str], call: Call) -> _Outcome:
-    """Do it, and make the answer ready to print; whatever goes wrong is an answer too."""
+def _guarded(argv: Sequence[str], call: Call, work: Callable[[], _Outcome]) -> _Outcome:
+    """Do it; whatever goes wrong is an answer too."""
     try:
-        _require_posix()
-        answer = _answer(argv, call)
-        return _Outcome(
-            answer.status,
-            _body(answer, call),
-            err="" if call.json else "".join(f"{line}\n" for line in answer.warnings),
-            changed=answer.changed,
-            repeatable="receipt" in answer.data,
-            paged=answer.paged and not call.json,
-        )
+        return work()
     except DraftfsError as fault:
         return _failure(fault, call)
     except click.UsageError as fault:
@@ -89,6 +84,31 @@ def _outcome(argv: Sequence[str], call: Call) -> _Outcome:
     finally:
         if call.progress is not None:
             call.progress.clear()
+
+
+def _outcome(argv: Sequence[str], call: Call) -> _Outcome:
+    """Make the answer ready to print."""
+    _require_posix()
+    answer = _answer(argv, call)
+    return _Outcome(
+        answer.status,
+        b"" if answer.stream is not None and call.json else _body(answer, call),
+        err="" if call.json else "".join(f"{line}\n" for line in answer.warnings),
+        changed=answer.changed,
+        repeatable="receipt" in answer.data,
+        paged=answer.paged and not call.json,
+        stream=answer.stream,
+    )
+
+
+def _flow(outcome: _Outcome, call: Call) -> _Outcome:
+    """Print each line as it comes, until the stream ends, its reader has gone, or Ctrl-C, by which such commands end."""
+    with suppress(KeyboardInterrupt):
+        for line in outcome.stream or ():
+            data = _json(line.data) if call.json else call.streams.encoded(f"{line.text}\n")
+            if (call.json or line.text is not None) and call.streams.answer(data) != "whole":
+                break
+    return _Outcome(outcome.status)
 
 
 def _require_posix() -> None:
