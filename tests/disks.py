@@ -83,7 +83,9 @@ def as_user(
 ) -> object:
     """What the operation gives when somebody else does it: a forked process of theirs, so that it needs no interpreter that
     they can start. A refusal of ours comes back as itself, anything else that is raised fails the test."""
-    import portalocker  # noqa: F401 - they may not be able to read it later
+    import ctypes  # noqa: F401 - they may not be able to read these later
+
+    import portalocker  # noqa: F401
 
     reading, writing = os.pipe()
     child = os.fork()

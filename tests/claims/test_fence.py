@@ -62,7 +62,7 @@ def with_another_epoch(field):
 
 
 def of_another_store(field):
-    other = make_field(field.base / "elsewhere")
+    other = make_field(field.base / "elsewhere", template=False)
     token = other.ann.claim(1, seen=1, receipt="K").claim.token
     field.ann.claim(1, seen=1, receipt="K")
     return 1, token, None
