@@ -22,6 +22,8 @@ the ratios mean something elsewhere: `3 x the appends` took three times as long 
 - **refs**: fetching many new refs, and packing them, with the hooks; the aim is what a trivial sh hook costs.
 - **judging**: `verify`, and a push through pre-receive, of many commits and of one with many paths; beside `git log` and
   a push without a hook. The aim: 1,000 commits in under a second.
+- **checks**: `draftfs check` in a large tree with many chosen targets, warm, beside `git status` there; with its cache of
+  file stamps and without. The aim: 3 times `git status` at most.
 """
 
 import argparse
@@ -35,6 +37,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import checks
 import gates
 from cycles import one_process, processes
 from field import ENVIRONMENT
@@ -49,13 +52,14 @@ SECTIONS = {
     "start": command_line,
     "checkpoint": checkpoints,
     **gates.SECTIONS,
+    **checks.SECTIONS,
 }
 
 
 @dataclass(frozen=True)
 class Effort:
     """How long to measure. `rounds` of `block` cycles; `windows` of `window` seconds; rounds of starts and of
-    commits; checkpoints; refs to fetch; commits to judge."""
+    commits; checkpoints; refs to fetch; commits to judge; files of a tree, and how many of them are chosen."""
 
     rounds: int
     block: int
@@ -66,12 +70,36 @@ class Effort:
     checkpoints: int
     refs: int
     commits: int
+    files: int
+    chosen: int
 
 
 FULL = Effort(
-    rounds=60, block=5, history=100_000, windows=8, window=4, starts=40, checkpoints=15, refs=10_000, commits=1000
+    rounds=60,
+    block=5,
+    history=100_000,
+    windows=8,
+    window=4,
+    starts=40,
+    checkpoints=15,
+    refs=10_000,
+    commits=1000,
+    files=100_000,
+    chosen=1000,
 )
-QUICK = Effort(rounds=6, block=3, history=10_000, windows=2, window=2, starts=5, checkpoints=3, refs=200, commits=100)
+QUICK = Effort(
+    rounds=6,
+    block=3,
+    history=10_000,
+    windows=2,
+    window=2,
+    starts=5,
+    checkpoints=3,
+    refs=200,
+    commits=100,
+    files=10_000,
+    chosen=100,
+)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from draftfs.version import VERSION
 
 if TYPE_CHECKING:
     from draftfs.answers import (
+        Acknowledged,
         Claim,
         Claimed,
         Drafted,
@@ -19,11 +20,24 @@ if TYPE_CHECKING:
         JobChanged,
         JobLine,
         JobsAdded,
+        Logged,
+        Merged,
+        MyStatus,
+        Page,
         Promoted,
         Promotion,
+        Regenerated,
+        Regeneration,
         Rejected,
         Renewed,
+        Restored,
+        Sent,
+        Status,
         TargetLine,
+        Tidied,
+        Trimmed,
+        Undo,
+        Undone,
     )
     from draftfs.clock import Clock, Instant, SystemClock
     from draftfs.errors import (
@@ -43,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "Acknowledged",
     "Actor",
     "Attempts",
     "BadRequest",
@@ -66,16 +81,29 @@ __all__ = [
     "JobChanged",
     "JobLine",
     "JobsAdded",
+    "Logged",
+    "Merged",
+    "MyStatus",
     "NewJob",
     "NotFound",
+    "Page",
     "Promoted",
     "Promotion",
     "Refused",
+    "Regenerated",
+    "Regeneration",
     "Rejected",
     "Renewed",
+    "Restored",
+    "Sent",
+    "Status",
     "Store",
     "SystemClock",
     "TargetLine",
+    "Tidied",
+    "Trimmed",
+    "Undo",
+    "Undone",
     "__version__",
 ]
 

@@ -16,7 +16,19 @@ from draftfs.codec import from_plain
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, EnvironmentFault
 from draftfs.layout import Folder, Key
-from draftfs.records import Admissions, Counters, Draft, DraftRef, EndedClaim, Event, Job, Lease, Receipt, Target
+from draftfs.records import (
+    Admissions,
+    Counters,
+    Draft,
+    DraftRef,
+    EndedClaim,
+    Event,
+    Job,
+    Lease,
+    Reader,
+    Receipt,
+    Target,
+)
 
 R = TypeVar("R")
 Claim = tuple[int, int]
@@ -50,6 +62,8 @@ class Feed:
                 self.jobs[job] = event
             elif event.kind in ("job.accepted", "job.cancelled"):
                 self.finished[job] = event
+            elif event.kind == "job.returned":
+                self.finished.pop(job, None)
             elif event.kind == "claim.taken" and type(epoch) is int:
                 self.claims[job, epoch] = event
             elif event.kind in _ENDINGS and type(epoch) is int:
@@ -76,6 +90,7 @@ class Records:
         self.ended: dict[str, EndedClaim] = self._below("claims", EndedClaim)
         self.receipts: dict[str, Receipt] = self._below("receipts", Receipt)
         self.admissions: dict[str, Admissions] = self._all(Folder("admitted", Admissions))
+        self.readers: dict[str, Reader] = self._all(layout.READERS)
         self.drafts: dict[str, Draft] = {}
         self.targets: dict[str, Target] = {}
         for folder in view.subfolders("drafts"):
@@ -135,6 +150,7 @@ class Records:
             boot=self.view.now.boot,
             segment=segment if last == position else position + 1,
             segment_bytes=size if last == position else 0,
+            first=self.counters.first if self.counters is not None else min(self.feed.events, default=1),
         )
 
     def raised(self, kept_epochs: Iterable[int] = ()) -> Counters:
@@ -257,7 +273,7 @@ def _number(name: str) -> int:
 
 
 def read_feed(view: FileView, counters: Counters | None, fold: paths.Fold) -> Feed:
-    """Every event that can be read. Without counters, whatever the files hold."""
+    """Every event that can be read, also trimmed ones. Without counters, whatever the files hold."""
     feed = Feed()
     end = counters.position if counters is not None else None
     firsts = [first for first in view.segments() if counters is None or first <= counters.segment]
@@ -272,7 +288,7 @@ def read_feed(view: FileView, counters: Counters | None, fold: paths.Fold) -> Fe
                 feed.faults.setdefault(layout.segment(first), f"holds {problem} where position {position} is due")
             if event is not None and first <= event.position and (following is None or event.position < following):
                 feed.events.setdefault(event.position, event)
-    for position in range(1, (end or 0) + 1):
+    for position in range(counters.first if counters is not None else 1, (end or 0) + 1):
         if position not in feed.events:
             name = layout.segment(max((first for first in firsts if first <= position), default=1))
             feed.faults.setdefault(name, f"is missing or cut short: position {position} is not there")

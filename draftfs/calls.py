@@ -12,14 +12,27 @@ from itertools import count
 from typing import Any, Final, Protocol, TypeVar
 
 from draftfs import layout, names, tokens
-from draftfs.answers import Claim, Claimed, Configured, Drafted, JobChanged, Promoted, Written
+from draftfs.answers import (
+    Acknowledged,
+    Claim,
+    Claimed,
+    Configured,
+    Drafted,
+    JobChanged,
+    Merged,
+    Promoted,
+    Regenerated,
+    Tidied,
+    Undone,
+    Written,
+)
 from draftfs.clock import rfc3339
 from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction
-from draftfs.errors import BadRequest, Busy, Damaged
-from draftfs.records import Actor, Job, Receipt, Standing
+from draftfs.errors import BadRequest, Busy, Damaged, Refused
+from draftfs.records import Actor, Draft, Job, Receipt, Standing
 from draftfs.rules import lapses, receipts
 from draftfs.rules.reservations import remaining
 from draftfs.settings import SETTINGS, to_text
@@ -70,12 +83,14 @@ class Calls:
         only: int | None = None,
         after: Callable[[A, Sequence[Performed]], A] | None = None,
         again: Callable[[PrepareAgain], Rule[A]] | None = None,
+        later: Callable[[Refused], Rule[A]] | None = None,
     ) -> A:
         """Do what `rule` says for this request, once in all for its receipt key; returns its answer.
 
         `request` is what the caller meant, in plain values. The rule is given the receipt key. What time has done is
         noticed first, as a transaction of its own: to all claims, or to that of job `only`. `after` sees what became of
-        the effects; `again` gives a new rule when what this one was prepared for has changed.
+        the effects; `again` gives a new rule when what this one was prepared for has changed; `later` one when it is time to
+        try again what was refused, or raises.
         """
         fingerprint = _fingerprint(operation, self._actor, request)
         key, taken_over = (_checked(receipt), False) if receipt is not None else self._keys.take(fingerprint)
@@ -88,6 +103,11 @@ class Calls:
             except PrepareAgain as moved:
                 assert again is not None, "only a rule that can be prepared anew asks for it"
                 rule = again(moved)
+                continue
+            except Refused as refusal:
+                if later is None:
+                    raise
+                rule, end = later(refusal), time.monotonic() + self._engine.lock_wait
                 continue
             if taken_over and answer.replayed and self._engine.read(partial(_is_overtaken, answer=answer)):
                 key, taken_over = self._keys.renew(), False
@@ -167,23 +187,75 @@ class Calls:
 def _is_overtaken(view: View, answer: Written) -> bool:
     """Whether the answer of an earlier call, whose key was kept because nobody saw it, is no longer how things are: the
     same command is then meant anew. A claim that ended, a draft that a newer one superseded, another choice or setting."""
-    if isinstance(answer, Claimed):
-        return answer.standing != "live"
+    moved = _OVERTAKEN.get(type(answer))
+    return moved is not None and moved(view, answer)
+
+
+def _draft_of(view: View, each: Any) -> Draft | None:
+    return view.get(layout.draft(view.store.fold.key(each.target), each.number))
+
+
+def _is_superseded(view: View, answer: Drafted) -> bool:
+    return any(
+        draft is not None and draft.state == "superseded" for draft in (_draft_of(view, x) for x in answer.drafts)
+    )
+
+
+def _is_merge_over(view: View, answer: Merged) -> bool:
+    """Also where there was nothing to merge: the target may have moved since."""
+    made = [_draft_of(view, each) for each in answer.drafts]
+    return not made or any(draft is not None and draft.state != "waiting" for draft in made)
+
+
+def _has_more_happened(view: View, answer: Tidied) -> bool:
+    """Then there may be more to tidy."""
+    kept = view.get(layout.receipt(tokens.digest(answer.receipt)))
+    return kept is None or view.counters.position > kept.position
+
+
+def _is_another_chosen(view: View, answer: Promoted) -> bool:
     fold = view.store.fold
-    if isinstance(answer, Drafted):
-        kept = (view.get(layout.draft(fold.key(each.target), each.number)) for each in answer.drafts)
-        return any(draft is not None and draft.state == "superseded" for draft in kept)
-    if isinstance(answer, Promoted):
-        found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.promoted)
-        return any(
-            target is None or target.choice is None or target.choice.number != number for number, target in found
-        )
-    if isinstance(answer, Configured):
-        return to_text(answer.key, getattr(view.store.settings, SETTINGS[answer.key])) != answer.value
-    if isinstance(answer, JobChanged) and answer.job.state in {"open", "failed"}:
-        job = view.get(layout.job(answer.job.id))
-        return job is not None and _says(job) != _says(answer.job)
-    return False
+    found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.promoted)
+    return any(target is None or target.choice is None or target.choice.number != number for number, target in found)
+
+
+def _is_chosen_again(view: View, answer: Undone) -> bool:
+    fold = view.store.fold
+    found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.undone)
+    return any(
+        target is not None and target.choice is not None and target.choice.number == number for number, target in found
+    )
+
+
+def _is_reader_restarted(view: View, answer: Acknowledged) -> bool:
+    from draftfs.rules.feed import handle
+
+    page = handle(answer.page)
+    reader = view.get(layout.reader(page.name))
+    return reader is None or reader.generation != page.generation
+
+
+def _is_set_otherwise(view: View, answer: Configured) -> bool:
+    return to_text(answer.key, getattr(view.store.settings, SETTINGS[answer.key])) != answer.value
+
+
+def _is_edited(view: View, answer: JobChanged) -> bool:
+    job = view.get(layout.job(answer.job.id)) if answer.job.state in {"open", "failed"} else None
+    return job is not None and _says(job) != _says(answer.job)
+
+
+_OVERTAKEN: Final[dict[type[Written], Callable[[View, Any], bool]]] = {
+    Claimed: lambda _, answer: answer.standing != "live",
+    Drafted: _is_superseded,
+    Merged: _is_merge_over,
+    Promoted: _is_another_chosen,
+    Undone: _is_chosen_again,
+    Regenerated: lambda _, __: True,  # another edit may have come since; a target that holds its choice is left alone
+    Tidied: _has_more_happened,
+    Acknowledged: _is_reader_restarted,
+    Configured: _is_set_otherwise,
+    JobChanged: _is_edited,
+}
 
 
 def _says(job: Job) -> tuple[object, ...]:

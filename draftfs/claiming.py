@@ -5,8 +5,8 @@ with a worktree made for it alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from draftfs.answers import Claimed, JobChanged
 from draftfs.calls import Calls
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
+from draftfs.engine.tickets import Queue
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror
 from draftfs.frozen import frozen
 from draftfs.holdings import Holdings
-from draftfs.records import Actor, StoreInfo
+from draftfs.patience import Patience, Told, Wish
+from draftfs.records import Actor, StoreInfo, Waiting
 from draftfs.repo import Repo
-from draftfs.rules import claims, jobs
+from draftfs.rules import claims, jobs, turns
 from draftfs.rules.claims import NotPrepared, Start
 from draftfs.settings import check_ttl
 from draftfs.workspace import Filling, Workspace
@@ -29,15 +31,21 @@ if TYPE_CHECKING:  # only `draftfs run` needs it
     from draftfs.fresh import Fresh
 
 Prepare = Callable[[tuple[str, ...]], Start]
+Ahead = Sequence[Waiting]
+Ruled = Callable[[Transaction, str], Claimed]
 
 
 @frozen
 class What:
-    """What is to be claimed: how the request says it, the paths it comes to now, and the rule."""
+    """What is to be claimed: how the request says it, the paths it comes to now, whether it can be had (`judge` raises what
+    the rule would), and the rule."""
 
     request: dict[str, Any]
+    job: int | None
     paths: Callable[[View], tuple[str, ...]]
-    rule: Callable[[Transaction, Actor, int | None, Start, str], Claimed]
+    judge: Callable[[View, Ahead], object]
+    rule: Callable[[Transaction, Actor, int | None, Start, str, Ahead], Claimed]
+    anything: bool = False
 
 
 class Claiming:
@@ -48,38 +56,52 @@ class Claiming:
     ) -> None:
         self._engine, self._info, self._actor = engine, info, actor
         self._workspace, self._calls, self._holdings = workspace, calls, holdings
+        self._queue = Queue(engine)
 
     # ── what ──
 
     def of_job(self, job: int, seen: int) -> What:
-        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str) -> Claimed:
-            return claims.claim(tx, job, actor, seen=seen, ttl=ttl, start=start, key=key)
+        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str, ahead: Ahead) -> Claimed:
+            return claims.claim(tx, job, actor, seen=seen, ttl=ttl, start=start, key=key, ahead=ahead)
 
-        return What({"job": job, "seen": seen}, lambda view: jobs.find(view, job).paths, rule)
+        def judge(view: View, ahead: Ahead) -> object:
+            return claims.claimable(view, job, seen, ahead)
+
+        return What({"job": job, "seen": seen}, job, lambda view: jobs.find(view, job).paths, judge, rule)
 
     def of_next(self) -> What:
-        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str) -> Claimed:
-            return claims.claim_next(tx, actor, ttl=ttl, start=start, key=key)
+        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str, ahead: Ahead) -> Claimed:
+            return claims.claim_next(tx, actor, ttl=ttl, start=start, key=key, ahead=ahead)
 
-        return What({"next": True}, lambda view: claims.next_ready(view).paths, rule)
+        return What(
+            {"next": True}, None, lambda view: turns.next_ready(view).paths, turns.next_ready, rule, anything=True
+        )
 
     def of_paths(self, targets: tuple[str, ...]) -> What:
-        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str) -> Claimed:
-            return claims.claim_paths(tx, targets, actor, ttl=ttl, start=start, key=key)
+        def rule(tx: Transaction, actor: Actor, ttl: int | None, start: Start, key: str, ahead: Ahead) -> Claimed:
+            return claims.claim_paths(tx, targets, actor, ttl=ttl, start=start, key=key, ahead=ahead)
 
-        return What({"paths": list(targets)}, lambda _: targets, rule)
+        def judge(view: View, ahead: Ahead) -> object:
+            return claims.free(view, targets, ahead)
+
+        return What({"paths": list(targets)}, None, lambda _: targets, judge, rule)
 
     # ── where ──
 
-    def here(self, what: What, ttl: int | None, receipt: str | None, *, adopt: bool) -> Claimed:
-        """In the caller's checkout, which keeps the token. Raises EnvironmentFault `unknown` where it cannot."""
+    def here(
+        self, what: What, ttl: int | None, receipt: str | None, *, adopt: bool, wait: float, waits: Told | None
+    ) -> Claimed:
+        """In the caller's checkout, which keeps the token, after waiting for at most `wait` seconds where that can help;
+        `waits` is told once what for. Raises EnvironmentFault `unknown` where the token cannot be kept, Busy `timeout`."""
         worktree = Worktree(self._workspace.repo.git_dir)
 
         def start(paths: tuple[str, ...]) -> Start:
             identity = None if self._workspace.in_root else worktree.ensure_id()
             return self._workspace.start(paths, self._actor, identity, adopt=adopt)
 
-        claimed = self._claim(what, start, ttl, {"adopt": adopt}, receipt)
+        patience = Patience(self._engine, self._calls.notice, self._queue, wait, waits) if wait > 0 else None
+        with patience or nullcontext():
+            claimed = self._claim(what, start, ttl, {"adopt": adopt}, receipt, patience)
         if claimed.claim.token is None:
             return claimed
         lives = self._actor.is_agent and not self._workspace.in_root and claimed.standing == "live"
@@ -138,22 +160,25 @@ class Claiming:
 
     # ── how ──
 
-    def _claim(self, what: What, start: Prepare, ttl: int | None, how: dict[str, bool], receipt: str | None) -> Claimed:
+    def _claim(
+        self,
+        what: What,
+        start: Prepare,
+        ttl: int | None,
+        how: dict[str, bool],
+        receipt: str | None,
+        patience: Patience | None = None,
+    ) -> Claimed:
         check_ttl(ttl)
-        paths: tuple[str, ...] = ()
-        with suppress(DraftfsError):  # whatever is wrong is said by the transaction, behind the receipt
-            paths = self._engine.read(what.paths)
+        work = _Try(self._engine, self._actor, self._queue, what, start, ttl)
 
-        def prepared(paths: tuple[str, ...]) -> Callable[[Transaction, str], Claimed]:
-            begun = _calmly(start, paths)
-            return lambda tx, key: what.rule(tx, self._actor, ttl, begun, key)
-
-        def again(other: PrepareAgain) -> Callable[[Transaction, str], Claimed]:
-            assert isinstance(other, NotPrepared)
-            return prepared(other.paths)
+        def later(refusal: Refused) -> Ruled:
+            assert patience is not None
+            return work.later(patience, refusal)
 
         meant = {**what.request, "ttl": ttl, **how}
-        return self._calls.write("claim", meant, Claimed, prepared(paths), receipt, again=again)
+        mend = later if patience is not None else None
+        return self._calls.write("claim", meant, Claimed, work.first(), receipt, again=work.again, later=mend)
 
     def _kept(self, claimed: Claimed, token: str) -> Kept:
         return Kept(claimed.claim.job, claimed.claim.epoch, token, self._actor.name, self._info.id)
@@ -164,6 +189,46 @@ class Claiming:
 
         meant = {"failed": False, "note": note}
         self._calls.fenced("release", meant, JobChanged, rule, (job, token), None)
+
+
+class _Try:
+    """One claim on its way: what it starts from, and who is ahead of it, as it was last looked at."""
+
+    def __init__(
+        self, engine: FileEngine, actor: Actor, queue: Queue, what: What, start: Prepare, ttl: int | None
+    ) -> None:
+        self._engine, self._actor, self._what, self._start, self._ttl = engine, actor, what, start, ttl
+        self._ahead: Ahead = queue.ahead()
+        self._begun = Start((), ())
+
+    def first(self) -> Ruled:
+        return self._prepared(self._paths())
+
+    def again(self, other: PrepareAgain) -> Ruled:
+        """What is claimed has other paths than it was prepared for."""
+        assert isinstance(other, NotPrepared)
+        return self._prepared(other.paths)
+
+    def later(self, patience: Patience, refusal: Refused) -> Ruled:
+        """Once it is its turn. Raises at once what would be refused in the end, since no waiting mends this worktree."""
+        if self._begun.refusal is not None:
+            raise self._begun.refusal
+        worktree = self._begun.worktree
+        self._engine.read(lambda view: claims.refuse_second_holder(view, self._actor, worktree))
+        paths = () if self._what.anything else self._paths()
+        wish = Wish(self._actor.name, worktree, self._what.job, paths, self._what.judge)
+        self._ahead = patience.wait(wish, refusal)
+        return self.first()
+
+    def _prepared(self, paths: tuple[str, ...]) -> Ruled:
+        begun = self._begun = _calmly(self._start, paths)
+        ahead = self._ahead
+        return lambda tx, key: self._what.rule(tx, self._actor, self._ttl, begun, key, ahead)
+
+    def _paths(self) -> tuple[str, ...]:
+        with suppress(DraftfsError):  # whatever is wrong is said by the transaction, behind the receipt
+            return self._engine.read(self._what.paths)
+        return ()
 
 
 def _calmly(start: Prepare, paths: tuple[str, ...]) -> Start:

@@ -71,16 +71,25 @@ def _record(kind: type) -> Decoder:
     def decode(value: Any, at: tuple[str, ...]) -> Any:
         if type(value) is not dict:
             raise Malformed(at, f"expected fields, got {describe(value)}")
-        for name in value:
-            if name not in decoders:
-                raise Malformed((*at, str(name)), "unknown field")
-        for name in decoders:
-            if name not in value and name not in defaults:
-                raise Malformed((*at, name), "missing")
-        known = {name: decoders[name](value[name], (*at, name)) for name in decoders if name in value}
-        return kind(**{**defaults, **known})
+        if value.keys() != decoders.keys():
+            _check_names(value, decoders, defaults, at)
+        made: Any = object.__new__(kind)  # what __init__ would do, field by field
+        made.__dict__.update(defaults)
+        made.__dict__.update({name: decoders[name](each, (*at, name)) for name, each in value.items()})
+        return made
 
     return decode
+
+
+def _check_names(
+    value: dict[Any, Any], decoders: dict[str, Decoder], defaults: dict[str, Any], at: tuple[str, ...]
+) -> None:
+    for name in value:
+        if name not in decoders:
+            raise Malformed((*at, str(name)), "unknown field")
+    for name in decoders:
+        if name not in value and name not in defaults:
+            raise Malformed((*at, name), "missing")
 
 
 def _sequence(each: Decoder) -> Decoder:

@@ -21,7 +21,8 @@ from draftfs.engine.objects import digest_of
 from draftfs.engine.session import read_journal
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, DraftfsError
-from draftfs.records import FINISHED, Content, Counters, Draft, EndedClaim, Job, Lease, Receipt, Target
+from draftfs.records import FINISHED, Content, Counters, Draft, EndedClaim, Job, Lease, Reader, Receipt, Target
+from draftfs.rules import feed
 from draftfs.tree import Tree
 from draftfs.worktree import Kept
 
@@ -46,6 +47,7 @@ _CONCERNS: Final = {
     "receipts": "G1",
     "drafts": "G6",
     "admitted": "G4",
+    "readers": "G5",
     "feed": "G5",
 }
 """The guarantee that a file of each folder bears, besides G10."""
@@ -141,6 +143,8 @@ class Doctor:
             _check_target(name, target, records.drafts_of(name), chart)
         for name, draft in records.drafts.items():
             _check_draft(name, draft, records, chart)
+        for name, reader in records.readers.items():
+            _check_reader(name, reader, records, chart)
         self._check_secrets(records, chart)
         return chart
 
@@ -286,7 +290,14 @@ def _are_siblings(one: int, two: int, records: Records) -> bool:
     return (first is not None and two in first.contest) or (second is not None and one in second.contest)
 
 
-# ── receipts, drafts ──
+# ── receipts, readers, drafts ──
+
+
+def _check_reader(name: str, reader: Reader, records: Records, chart: Chart) -> None:
+    head = records.counters.position if records.counters is not None else reader.handed_out
+    if not feed.is_sound(reader, head):
+        places = f"{reader.acknowledged} acknowledged, pages to {[page.last for page in reader.pages]}, {reader.handed_out} handed out"
+        chart.note("G5", "reader", name, f"{name} does not fit a feed that ends at {head}: {places}")
 
 
 def _check_receipt(name: str, receipt: Receipt, records: Records, chart: Chart) -> None:
@@ -313,8 +324,9 @@ def _check_target(name: str, target: Target, its: dict[int, Draft], chart: Chart
         chart.note(
             "G7", "index", name, f"{name} says that {sorted(chosen)} is chosen, but {sorted(promoted)} is promoted"
         )
-    if target.choice is not None:
-        chart.need(target.choice.previous, name)
+    for choice in (*([target.choice] if target.choice is not None else ()), *target.earlier):
+        chart.need(choice.content, name)
+        chart.need(choice.previous, name)
 
 
 def _check_draft(name: str, draft: Draft, records: Records, chart: Chart) -> None:

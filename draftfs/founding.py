@@ -20,12 +20,13 @@ from draftfs.git.command import require_version
 from draftfs.opening import CONFIG_KEY, default_folder, git_dir_of, is_store, refuse_headless
 from draftfs.records import Actor, Settings, StoreInfo
 from draftfs.repo import Repo
-from draftfs.workspace import ensure_lines
+from draftfs.workspace import ensure_lines, remove_lines
 from draftfs.worktree import Kept, Worktree
 
 _GIT_WAIT: Final = 5.0
 _GIT_PAUSE: Final = 0.01
-_EXCLUDED: Final = ("*.draft-[0-9][0-9][0-9][0-9]*@*", ".draftfs-*")
+_DRAFTS: Final = "*.draft-[0-9][0-9][0-9][0-9]*@*"
+_TEMPORARIES: Final = ".draftfs-*"
 
 
 def mend(repo: Repo, clock: Clock, lock_wait: float, file: str) -> list[str]:
@@ -169,7 +170,7 @@ def move_root(engine: FileEngine, repo: Repo, known: str, actor: Actor) -> None:
 
 
 def _register(repo: Repo, folder: str) -> None:
-    """Tell git where the store is, and to leave drafts alone."""
+    """Tell git where the store is, and to leave alone what is only prepared there."""
     named = os.path.relpath(folder, repo.common_dir)
     end = time.monotonic() + _GIT_WAIT
     while repo.config(CONFIG_KEY) != named:
@@ -179,7 +180,21 @@ def _register(repo: Repo, folder: str) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(_GIT_PAUSE)
-    ensure_lines(repo.exclude_file(), _EXCLUDED)
+    ensure_lines(repo.exclude_file(), (_TEMPORARIES,))
+
+
+def hide_drafts(engine: FileEngine, repo: Repo) -> None:
+    """Have git leave drafts alone, or, with `drafts.track`, see them: one line of its exclude file, and no other.
+
+    Again where the setting has changed meanwhile, so that the last one counts. Raises EnvironmentFault.
+    """
+    wanted: bool | None = None
+    try:
+        while wanted != (wanted := engine.read(lambda view: view.store.settings.drafts_track)):
+            with lock.exclusive(f"{engine.folder}/{layout.LOCK}", engine.lock_wait):  # others edit the file, too
+                (remove_lines if wanted else ensure_lines)(repo.exclude_file(), (_DRAFTS,))
+    except OSError as fault:
+        raise from_oserror(fault, "telling git about drafts") from fault
 
 
 def _shared_mode(setting: str | None) -> int:

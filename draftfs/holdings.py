@@ -72,6 +72,10 @@ class Holdings:
         for each in [each for each in everything if each not in live][:-OVER_KEPT]:
             self._worktree.forget(each.job, before=each.epoch + 1)
 
+    def mine(self) -> list[Kept]:
+        """What this worktree keeps for the actor, oldest epoch first."""
+        return [each for each in self._kept() if each.holder == self._actor.name]
+
     def _kept(self) -> list[Kept]:
         return [each for each in self._worktree.kept() if each.store == self._store_id]
 

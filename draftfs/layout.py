@@ -1,7 +1,7 @@
 """The name of every file in the store and of every draft. No other module joins these names.
 
 store.yaml  lock  journal  reserve  counters.yaml  jobs/  done/  leases/  claims/  receipts/  drafts/  admitted/  objects/
-staging/  feed/  (and, from later versions on: readers/  cache/). Paths here are relative to the store folder.
+staging/  feed/  readers/  cache/. Paths here are relative to the store folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,21 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from draftfs.frozen import frozen
-from draftfs.records import FINISHED, Admissions, Counters, Draft, EndedClaim, Job, Lease, Receipt, StoreInfo, Target
+from draftfs.records import (
+    FINISHED,
+    Admissions,
+    Counters,
+    Draft,
+    EndedClaim,
+    Job,
+    Lease,
+    PlaceDraft,
+    Reader,
+    Receipt,
+    RemoveDraft,
+    StoreInfo,
+    Target,
+)
 
 R = TypeVar("R")
 
@@ -42,6 +56,8 @@ STAGING: Final = "staging"
 FEED: Final = "feed"
 OBJECTS: Final = "objects"
 SET_ASIDE: Final = "set-aside"
+WAITING: Final = "waiting"
+STAMPS: Final = "cache/stamps"
 FOLDERS: Final = (
     "jobs",
     "done",
@@ -50,6 +66,7 @@ FOLDERS: Final = (
     "receipts",
     "drafts",
     "admitted",
+    "readers",
     OBJECTS,
     STAGING,
     FEED,
@@ -61,6 +78,7 @@ JOBS: Final = Folder("jobs", Job)
 DONE: Final = Folder("done", Job)
 LEASES: Final = Folder("leases", Lease)
 TARGETS: Final = Folder("drafts", Target, leaf="target.yaml")
+READERS: Final = Folder("readers", Reader)
 
 
 def job(number: int) -> Key[Job]:
@@ -102,6 +120,11 @@ def admitted(path_key: str) -> Key[Admissions]:
     return Key(f"admitted/{escape(path_key)}.yaml", Admissions)
 
 
+def reader(name: str) -> Key[Reader]:
+    """The record of a reader. A capital is `+` and the small letter, so that `Ann` and `ann` are two files everywhere."""
+    return Key(f"readers/{re.sub('[A-Z]', lambda found: f'+{found[0].lower()}', name)}.yaml", Reader)
+
+
 def number_of(key: Key[R]) -> int | None:
     """The number a record's file is named by, or None for a file that is not named by one."""
     stem = key.name.rpartition("/")[2].removesuffix(".yaml")
@@ -117,6 +140,7 @@ _RECORD: Final = {
     "receipts": re.compile(r"receipts/([0-9a-f]{2})/\1[0-9a-f]{62}\.yaml"),
     "drafts": re.compile(rf"drafts/[^/]+/(?:{_NUMBER}|target)\.yaml"),
     "admitted": re.compile(r"admitted/[^/]+\.yaml"),
+    "readers": re.compile(r"readers/(?:[a-z0-9_]|\+[a-z])(?:[a-z0-9._-]|\+[a-z]){0,63}\.yaml"),
 }
 
 
@@ -136,6 +160,7 @@ _KINDS: Final[dict[str, type]] = {
     "receipts": Receipt,
     "drafts": Draft,
     "admitted": Admissions,
+    "readers": Reader,
 }
 
 
@@ -161,6 +186,7 @@ _HOMES: Final[dict[type, Callable[[Any, Callable[[str], str]], Key[Any]]]] = {
     Draft: lambda record, path_key: draft(path_key(record.target), record.number),
     Target: lambda record, path_key: target(path_key(record.path)),
     Admissions: lambda record, path_key: admitted(path_key(record.path)),
+    Reader: lambda record, _: reader(record.name),
 }
 
 
@@ -171,6 +197,11 @@ def object_file(sha256: str) -> str:
 def segment(first: int) -> str:
     """The feed's segment that starts with position `first`."""
     return f"{FEED}/{first:07d}.jsonl"
+
+
+def ticket(number: int) -> str:
+    """The place of one who waits for a claim; lower numbers began earlier."""
+    return f"{WAITING}/{number:04d}"
 
 
 def first_of(segment_file: str) -> int | None:
@@ -226,6 +257,6 @@ def parse_draft_name(text: str) -> DraftName | None:
     return DraftName(found["target"], int(found["number"]), found["author"], found["delete"] is not None)
 
 
-def draft_name(draft: Draft) -> str:
+def draft_name(draft: Draft | PlaceDraft | RemoveDraft) -> str:
     """The root-relative path of this draft's file."""
     return str(DraftName(draft.target, draft.number, draft.author, draft.content is None))

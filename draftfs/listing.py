@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
-from draftfs import layout
+from draftfs import layout, unrecorded
 from draftfs.answers import DraftInfo, DraftLine, JobLine, Listed, TargetLine, draft_info
 from draftfs.clock import rfc3339
+from draftfs.comparing import Comparison
 from draftfs.engine import View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
-from draftfs.errors import Damaged
+from draftfs.errors import Damaged, NotFound
 from draftfs.frozen import frozen
 from draftfs.layout import Folder, Key
 from draftfs.paths import covers
-from draftfs.records import Content, Draft, DraftRef, Job, Target, TreeEntry
-from draftfs.repo import Head
+from draftfs.records import Content, Draft, DraftRef, Job, Target
 from draftfs.rules import drafts, jobs
 from draftfs.rules.claims import lease_of
 from draftfs.rules.reservations import remaining
+from draftfs.stamps import Stamps
 from draftfs.workspace import Workspace
 
 T = TypeVar("T")
+_Side = tuple[str | None, str, str | None]
+"""A file (None: none), its name, its mode."""
 
 _NOTHING: Final = os.devnull
 
 
 @frozen
 class Sides:
-    """Two contents to compare: absolute paths (None: no file), and names to show for them."""
+    """Two contents to compare: absolute paths (None: no file), and names to show for them. `target` is what both stand for,
+    in the checkout `top`; the modes are git's."""
 
     before: str | None
     after: str | None
     before_name: str
     after_name: str
+    target: str
+    top: str
+    before_mode: str | None
+    after_mode: str | None
 
 
 # ── jobs ──
@@ -82,32 +90,6 @@ def job_line(view: View, job: Job) -> JobLine:
 # ── drafts ──
 
 
-class _Held:
-    """What one target holds, read once for all its drafts."""
-
-    def __init__(self, workspace: Workspace, target: str) -> None:
-        self._workspace, self._target = workspace, target
-        self._seen = workspace.tree.observe(target)
-        self.content = self._seen.content
-        self._same: dict[str, bool] = {}
-
-    def holds(self, content: Content | None) -> bool:
-        """Whether the target holds this content: the same bytes, or the same clean form for git (§5, Same bytes)."""
-        if self.content is None or content is None:
-            return self._seen.kind == "absent" and content is None
-        if self.content.sha256 == content.sha256:
-            return True
-        if content.sha256 not in self._same:
-            self._same[content.sha256] = self._same_for_git(content)
-        return self._same[content.sha256]
-
-    def _same_for_git(self, content: Content) -> bool:
-        repo, tree, objects = self._workspace.repo, self._workspace.tree, self._workspace.objects
-        if not objects.has(content):
-            return False
-        return repo.same_content(self._target, tree.path(self._target), objects.path(content.sha256), tree.top)
-
-
 class Listing:
     """The listing of one root."""
 
@@ -117,77 +99,130 @@ class Listing:
 
     def targets(self, paths: Sequence[str], *, everything: bool) -> Listed[TargetLine]:
         """Targets at or under `paths` (all, without any, or with "" among them) that have undecided drafts or a standing choice; with
-        `everything` all drafts that were ever handed in."""
+        `everything` all drafts that were ever handed in. Files that no record has are listed beside them, and in `paths`."""
         damaged: list[Damaged] = []
 
         def look(view: FileView) -> list[tuple[Target, tuple[Draft, ...]]]:
             damaged.clear()
             fold = view.store.fold
             return [
-                (target, _drafts(view, target, damaged, everything=everything))
-                for target in _targets(view, damaged)
+                (target, drafts_of(view, target, damaged, everything=everything))
+                for target in every_target(view, damaged)
                 if not paths or "" in paths or any(covers(path, target.path, fold) for path in paths)
             ]
 
-        found, head = self._engine.read(look), self._workspace.head()
-        chosen = [target.path for target, _ in found if target.choice is not None]
-        entries = self._repo.entries(head.commit, chosen) if head.commit and chosen else {}
+        found = self._engine.read(look)
+        chosen = {target.path: target.choice for target, _ in found if target.choice is not None}
         now = self._engine.read(lambda view: view.now.wall)
-        lines = (self._target_line(target, waiting, head, entries, now) for target, waiting in found)
-        shown = sorted((line for line in lines if line is not None), key=lambda line: line.target)
-        return Listed.of(shown, damaged)
+        stamps = Stamps(self._objects, self._tree.top)
+        standing = self._workspace.standing_now(chosen, stamps)
+        compared = Comparison(self._workspace, stamps)
+        for target, waiting in found:
+            asked = [content for draft in waiting for content in (draft.base, draft.content)]
+            asked += [chosen[target.path].content] if target.path in standing else []
+            compared.ask(target.path, *asked)
+        compared.answer()
+        lines = (self._target_line(target, waiting, compared, standing, now) for target, waiting in found)
+        shown = {line.target: line for line in lines if line is not None}
+        stamps.save(everything=False)
+        for name, dropped in self._unrecorded(found, paths, now).items():
+            line = shown.get(name, TargetLine(name, None, False, ()))
+            shown[name] = replace(line, drafts=(*line.drafts, *dropped))
+        return Listed.of((shown[name] for name in sorted(shown)), damaged)
+
+    def _unrecorded(
+        self, found: Sequence[tuple[Target, Iterable[Draft]]], paths: Sequence[str], now: float
+    ) -> dict[str, list[DraftLine]]:
+        """The draft-shaped files that no record has, by target."""
+        where = unrecorded.folders(self._tree, (target.path for target, _ in found), paths)
+        known = {layout.draft_name(draft) for _, each in found for draft in each}
+        names = self._engine.read(lambda view: unrecorded.names(view, self._tree, where, paths, known))
+        lines: dict[str, list[DraftLine]] = {}
+        for info, content in unrecorded.infos(self._tree, names):
+            held = self._tree.observe(info.target).content
+            after = _NOTHING if info.delete else self._tree.path(info.file)
+            changed = self._changed(info.target, held, None if info.delete else content, after)
+            flags = ["binary"] if changed is None else []
+            flags += ["mode"] if held is not None and not info.delete and held.mode != content.mode else []
+            age = max(0.0, now - datetime.fromisoformat(info.created_at).timestamp())
+            added, removed = changed or (None, None)
+            line = DraftLine(info, age, added, removed, (*flags, "unrecorded"))
+            lines.setdefault(info.target, []).append(line)
+        return lines
 
     def _target_line(
-        self, target: Target, waiting: Iterable[Draft], head: Head, entries: dict[str, TreeEntry], now: float
+        self, target: Target, waiting: Iterable[Draft], compared: Comparison, standing: Collection[str], now: float
     ) -> TargetLine | None:
-        choice, held = target.choice, _Held(self._workspace, target.path)
-        stands = choice is not None and self._workspace.stands(target.path, choice, head, entries.get(target.path))
-        lines = tuple(self._draft_line(draft, held, now) for draft in waiting)
-        if not stands and not lines:
-            return None
-        stale = stands and choice is not None and not held.holds(choice.content)
-        return TargetLine(target.path, choice.number if stands and choice is not None else None, stale, lines)
+        choice = target.choice if target.path in standing else None
+        lines = tuple(self._draft_line(draft, compared, now) for draft in waiting)
+        if choice is None:
+            return TargetLine(target.path, None, False, lines) if lines else None
+        return TargetLine(target.path, choice.number, not compared.holds(target.path, choice.content), lines)
 
-    def _draft_line(self, draft: Draft, held: _Held, now: float) -> DraftLine:
+    def _draft_line(self, draft: Draft, compared: Comparison, now: float) -> DraftLine:
         info = draft_info(draft, shown=self._tree.shows(layout.draft_name(draft)))
         lost = draft.content is not None and not self._objects.has(draft.content)
-        changed = None if lost else self._lines(draft, held.content)
+        changed = None if lost else self._lines(draft, compared.see(draft.target).content)
         flags = ["damaged"] if lost else ["binary"] if changed is None else []
-        flags += self._flags(draft, held)
+        flags += self._flags(draft, compared)
         age = max(0.0, now - datetime.fromisoformat(draft.created_at).timestamp())
         added, removed = changed or (None, None)
         return DraftLine(info, age, added, removed, tuple(flags))
 
     def _lines(self, draft: Draft, held: Content | None) -> tuple[int, int] | None:
-        before = self._tree.path(draft.target) if held is not None else _NOTHING
         after = self._objects.path(draft.content.sha256) if draft.content is not None else _NOTHING
-        if before == after or (held and draft.content and held.sha256 == draft.content.sha256):
+        return self._changed(draft.target, held, draft.content, after)
+
+    def _changed(
+        self, target: str, held: Content | None, content: Content | None, after: str
+    ) -> tuple[int, int] | None:
+        """Lines added to and removed from the target by the file `after`, with that content; None for binary ones."""
+        before = self._tree.path(target) if held is not None else _NOTHING
+        if before == after or (held and content and held.sha256 == content.sha256):
             return 0, 0
         return self._repo.lines_changed(before, after)
 
-    def _flags(self, draft: Draft, held: _Held) -> Iterator[str]:
-        state = self._tree.file_state(draft)
-        if state != "whole":
-            yield state
+    def _flags(self, draft: Draft, compared: Comparison) -> Iterator[str]:
+        state, held = compared.draft_file(draft), compared.see(draft.target).content
         undecided = draft.state in ("waiting", "abandoned")
-        if undecided and not held.holds(draft.base) and not held.holds(draft.content):
+        if state == "tampered" or (state == "missing" and undecided):  # decided ones may have been tidied away
+            yield state
+        if undecided and not any(compared.holds(draft.target, each) for each in (draft.base, draft.content)):
             yield "outdated"
-        if held.content is not None and draft.content is not None and held.content.mode != draft.content.mode:
+        if held is not None and draft.content is not None and held.mode != draft.content.mode:
             yield "mode"
+        if draft.conflicts:
+            yield "conflicts"
         if draft.state != "waiting":
             yield draft.state
 
     def sides(self, ref: DraftRef, other: DraftRef | None, *, base: bool) -> Sides:
         """A draft against its target, against its base, or (`other`) against another draft. Raises `no_draft`."""
-        draft = self._engine.read(lambda view: drafts.find(view, ref))
-        after, after_name = self._object(draft.content), layout.draft_name(draft)
+        draft, mine = self._side(ref)
         if other is not None:
-            second = self._engine.read(lambda view: drafts.find(view, other))
-            return Sides(after, self._object(second.content), after_name, layout.draft_name(second))
-        if base:
-            return Sides(self._object(draft.base), after, f"{draft.target} (base)", after_name)
-        held = self._tree.observe(draft.target).content
-        return Sides(self._tree.path(draft.target) if held is not None else None, after, draft.target, after_name)
+            return self._between(ref.target, mine, self._side(other)[1])
+        if base and draft is not None:
+            start = self._object(draft.base), f"{draft.target} (base)", _mode(draft.base)
+            return self._between(draft.target, start, mine)
+        held = self._tree.observe(ref.target).content
+        now = self._tree.path(ref.target) if held is not None else None
+        return self._between(ref.target, (now, ref.target, _mode(held)), mine)
+
+    def _side(self, ref: DraftRef) -> tuple[Draft | None, _Side]:
+        """A draft; without a record it is the file that somebody dropped, whose base is the target of this moment."""
+        try:
+            draft = self._engine.read(lambda view: drafts.find(view, ref))
+        except NotFound:
+            (name, *more) = self._tree.draft_files(ref.target, ref.number) or [""]
+            content = self._tree.observe(name).content if name and not more else None
+            if content is None:
+                raise
+            delete = ".delete@" in name.removeprefix(ref.target)
+            return None, (None if delete else self._tree.path(name), name, None if delete else content.mode)
+        return draft, (self._object(draft.content), layout.draft_name(draft), _mode(draft.content))
+
+    def _between(self, target: str, before: _Side, after: _Side) -> Sides:
+        return Sides(before[0], after[0], before[1], after[1], target, self._tree.top, before[2], after[2])
 
     def _object(self, content: Content | None) -> str | None:
         if content is None:
@@ -200,7 +235,11 @@ class Listing:
         return tuple(replace(info, shown=self._tree.shows(info.file)) for info in infos)
 
 
-def _targets(view: FileView, damaged: list[Damaged]) -> Iterator[Target]:
+def _mode(content: Content | None) -> str | None:
+    return None if content is None else content.mode
+
+
+def every_target(view: FileView, damaged: list[Damaged]) -> Iterator[Target]:
     """The record of every target. A folder of drafts without one is damage, too."""
     for folder in view.subfolders(layout.TARGETS.prefix):
         key = Key(f"{folder}/{layout.TARGETS.leaf}", Target)
@@ -213,7 +252,7 @@ def _targets(view: FileView, damaged: list[Damaged]) -> Iterator[Target]:
             damaged.append(Damaged("damaged", f"{key.name} is missing from the store", file=key.name))
 
 
-def _drafts(view: FileView, target: Target, damaged: list[Damaged], *, everything: bool) -> tuple[Draft, ...]:
+def drafts_of(view: FileView, target: Target, damaged: list[Damaged], *, everything: bool = False) -> tuple[Draft, ...]:
     """The target's undecided drafts, with `everything` all of them, as far as they can be read."""
     numbers = set(target.undecided)
     if everything:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Final
 
 from draftfs.errors import BadRequest
-from draftfs.records import HAND_EDIT
+from draftfs.records import HAND_EDIT, Actor
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PERSON: Final = re.compile(r"_[A-Za-z0-9.-]{1,63}")
 TEXT_BYTES: Final = 256 << 10
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _HINT: Final = "give a shorter or plainer text"
@@ -34,16 +36,33 @@ def person_in_file_name(name: str) -> str:
     return "_" + (re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-") or "person")[:63]
 
 
-def free_text(text: str, what: str) -> str:
-    """`text`, if it can be kept exactly: no NUL, at most 256 KiB, and every character or undecodable byte a real one."""
+def reader_name(text: str) -> str:
+    """`text`, if it can name a reader of the feed: an agent, or a person by `reader_of`. Raises BadRequest `bad_name`."""
+    return text if _PERSON.fullmatch(text) else agent_name(text)
+
+
+def reader_of(actor: Actor) -> str:
+    """The name by which an actor reads the feed. A person's is as in a file name; where more than blanks had to be replaced
+    for that, the end of a digest tells two of them apart."""
+    if actor.is_agent:
+        return actor.name
+    safe = person_in_file_name(actor.name)
+    if safe[1:] == "-".join(actor.name.split()):
+        return safe
+    digest = hashlib.sha256(actor.name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{safe[:56]}-{digest[:6]}"
+
+
+def free_text(text: str, what: str, most: int = TEXT_BYTES) -> str:
+    """`text`, if it can be kept exactly: no NUL, at most `most` bytes, and every character or undecodable byte a real one."""
     try:
         size = len(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         raise BadRequest("usage", f"{what} holds a lone surrogate that stands for no byte", hint=_HINT) from None
     if "\0" in text:
         raise BadRequest("usage", f"{what} holds a NUL character", hint=_HINT)
-    if size > TEXT_BYTES:
-        raise BadRequest("usage", f"{what} has {size} bytes; at most {TEXT_BYTES} are kept", hint=_HINT)
+    if size > most:
+        raise BadRequest("usage", f"{what} has {size} bytes; at most {most} are kept", hint=_HINT)
     return text
 
 

@@ -1,27 +1,55 @@
-"""Getting a promotion ready: everything is looked at and prepared before the lock, and looked at once more within."""
+"""Getting a replacement of targets ready, be it a promotion, an undo or a regeneration: everything is looked at and prepared
+before the lock, and looked at once more within.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from typing import Any, Final, Protocol, TypeVar
 
 from draftfs import layout
-from draftfs.answers import Promoted
+from draftfs.answers import Decided, Undone, replaced_in
 from draftfs.codec import to_plain
+from draftfs.dropped import dropped
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
-from draftfs.engine.transaction import FileView
 from draftfs.errors import DraftfsError, EnvironmentFault, Refused, pasteable
-from draftfs.records import Actor, Content, DraftRef, sha256_of
+from draftfs.records import Actor, Content, Draft, DraftRef, sha256_of
 from draftfs.rules import drafts, promotion
-from draftfs.rules.promotion import Observed, Ready, Step
+from draftfs.rules.promotion import Observed, Promotions, Ready, Replacement, Step
 from draftfs.sighting import stamp
 from draftfs.workspace import Workspace
 
-Rule = Callable[[Transaction, str], Promoted]
+C = TypeVar("C", bound=Decided)
+Out_co = TypeVar("Out_co", bound=Decided, covariant=True)
+
+_DIGITS: Final = 16
+
+
+class Act(Protocol[Out_co]):
+    """What is to be done to which targets, as the rules know it. Its plan is made twice, from the same function: before the
+    lock, so that every file can be prepared, and in the transaction, where it must come out the same."""
+
+    def targets(self, view: View, /) -> tuple[str, ...]: ...
+
+    def known(self, view: View, target: str, /) -> tuple[Content | None, ...]: ...
+
+    def plan(self, view: View, observed: Mapping[str, Observed], /) -> Sequence[Replacement]: ...
+
+    def carry_out(
+        self,
+        transaction: Transaction,
+        steps: Sequence[Replacement],
+        observed: Mapping[str, Observed],
+        ready: Mapping[str, Ready],
+        actor: Actor,
+    ) -> Out_co: ...
 
 
 class Moved(PrepareAgain):
@@ -29,100 +57,103 @@ class Moved(PrepareAgain):
 
 
 class Promoter:
-    """Promotions in one root, by one actor."""
+    """What one actor does to the targets of one root."""
 
     def __init__(self, engine: FileEngine, workspace: Workspace, actor: Actor) -> None:
         self._engine, self._workspace, self._actor = engine, workspace, actor
         self._kept: dict[str, str] = {}
 
-    def rule(self, stack: ExitStack | None, wanted: Sequence[DraftRef] | int, *, force: bool, strict: bool) -> Rule:
-        """The rule of one promotion, its files made ready on `stack` if there is one. A refusal is kept for the
-        transaction, where the receipt comes first. The rule raises Moved; with `strict` for every change of a target
-        since the look, which an editor that never rests could go on for ever. Raises OSError."""
+    def rule(
+        self, stack: ExitStack | None, make: Callable[[], Act[C]], *, strict: bool, agreed: str | None = None
+    ) -> Callable[[Transaction, str], C]:
+        """The rule of one act, its files made ready on `stack` if there is one. A refusal is kept for the transaction, where
+        the receipt comes first. The rule raises Moved; with `strict` for every change of a target since the look, which an
+        editor that never rests could go on for ever. `agreed` is the digest of the only plan to carry out. Raises OSError.
+        """
         self._kept = {}
         tree = self._workspace.tree
         try:
-            refs = self._engine.read(lambda view: _meant(view, wanted))
-            before = {ref.target: stamp(tree.path(ref.target)) for ref in refs}
-            observed = self._observed(refs, keep=stack is not None)
-            steps = self._engine.read(lambda view: promotion.plan(view, refs, observed, force=force))
+            act = make()
+            targets = self._engine.read(act.targets)
+            before = {target: stamp(tree.path(target)) for target in targets}
+            observed = self._observed(act, targets, keep=stack is not None)
+            steps = self._engine.read(lambda view: act.plan(view, observed))
             self._require_whole(steps)
-            ready = {step.draft.target: self._ready(stack, step) for step in steps}
+            ready = {step.target: self._ready(stack, step) for step in steps}
         except DraftfsError as fault:
             return _refusing(fault)
 
-        def rule(tx: Transaction, _: str) -> Promoted:
+        def rule(tx: Transaction, _: str) -> C:
             # Another promotion may have been recorded, but not installed, when this one looked: now it is.
             if strict and any(stamp(tree.path(target)) != its for target, its in before.items()):
                 raise Moved
-            if _meant(tx, wanted) != refs or promotion.plan(tx, refs, observed, force=force) != steps:
+            if act.targets(tx) != targets or act.plan(tx, observed) != steps:
                 raise Moved
-            return promotion.carry_out(tx, steps, observed, ready, self._actor)
+            answer = act.carry_out(tx, steps, observed, ready, self._actor)
+            plan = _digest(answer, steps, observed)
+            if agreed is not None and agreed != plan:
+                raise _other_plan(targets)
+            return replace(answer, plan=plan)
 
         return rule
 
-    def installed(self, promoted: Promoted, performed: Sequence[Performed]) -> Promoted:
+    def promotions(self, wanted: Sequence[DraftRef] | int, *, force: bool) -> Promotions:
+        """The promotion of drafts, those among them that are only files, so far, read. Raises DraftfsError, OSError."""
+        meant = wanted if isinstance(wanted, int) else tuple(wanted)
+        refs = self._engine.read(lambda view: promotion.meant(view, meant))
+        new = self._engine.read(lambda view: [ref for ref in refs if not promotion.is_recorded(view, ref)])
+        found = {ref: file for ref in new if (file := dropped(self._workspace, ref)) is not None}
+        return Promotions(meant, force, found)
+
+    def installed(self, answer: C, performed: Sequence[Performed]) -> C:
         """The answer, with hand edits that only came to light at the swap. Raises EnvironmentFault, the answer in its
         details, where an install failed: the choice stands all the same."""
-        if promoted.replayed:
-            self._require_installed(promoted)
+        if answer.replayed:
+            self._require_installed(answer)
         kept, self._kept = self._kept, {}
-        lines = tuple(replace(each, kept=each.kept or kept.get(each.target)) for each in promoted.promoted)
-        promoted = replace(promoted, promoted=lines)
-        for fault in (each.fault for each in performed if each.state == "failed" and each.fault is not None):
-            raise EnvironmentFault(
-                fault.code if isinstance(fault, EnvironmentFault) else "filesystem",
-                f"the choice is recorded, but {fault.message}",
-                hint="mend that, then promote the same draft again",
-                promoted=to_plain(promoted),
-            )
-        return promoted
+        name, lines = replaced_in(answer)
+        with_kept = tuple(replace(each, kept=each.kept or kept.get(each.target)) for each in lines)
+        changed: dict[str, Any] = {name: with_kept}
+        answer = replace(answer, **changed)
+        for each in performed:
+            if each.state == "failed" and each.fault is not None:
+                code = each.fault.code if isinstance(each.fault, EnvironmentFault) else "filesystem"
+                raise _not_installed(answer, code, each.fault.message, each.effect.target)
+        return answer
 
-    def _require_installed(self, promoted: Promoted) -> None:
+    def _require_installed(self, answer: Decided) -> None:
         """A replay is not to say that a target holds what it could not be made to hold then."""
-        for each in promoted.promoted:
+        for each in replaced_in(answer)[1]:
             target = self._engine.read(partial(drafts.of_target, target=each.target))
+            due = getattr(each, "chosen", None) if isinstance(answer, Undone) else each.number
             held = self._workspace.tree.observe(each.target).content
-            chosen = target.choice is not None and target.choice.number == each.number
-            if each.changed and chosen and sha256_of(held) == each.previous_sha256 != each.sha256:
-                raise EnvironmentFault(
-                    "filesystem",
-                    f"the choice is recorded, but {each.target} does not hold it: it still holds what was there before",
-                    hint="mend what is in the way, then promote the same draft again, under a new receipt key",
-                    promoted=to_plain(promoted),
-                )
+            still = due == (target.choice.number if target.choice is not None else None)
+            if each.changed and still and sha256_of(held) == each.previous_sha256 != each.sha256:
+                message = f"{each.target} does not hold it: it still holds what was there before"
+                raise _not_installed(answer, "filesystem", message, each.target)
 
     def keep_hand_edit(self, tx: Transaction, target: str, content: Content, base: Content | None, taken: int) -> None:
         """Record bytes that an editor wrote between the look and the swap."""
         found = drafts.Proposal(target, content, base, taken, None)
         self._kept[target] = layout.draft_name(drafts.keep_hand_edit(tx, found))
 
-    def _observed(self, wanted: Sequence[DraftRef], *, keep: bool) -> Mapping[str, Observed]:
-        def known(view: FileView) -> dict[str, tuple[Content | None, ...]]:
-            return {ref.target: promotion.known_contents(view, drafts.find(view, ref)) for ref in wanted}
+    def _observed(self, act: Act[C], targets: Sequence[str], *, keep: bool) -> Mapping[str, Observed]:
+        known = self._engine.read(lambda view: {target: act.known(view, target) for target in targets})
+        head = self._workspace.head()
+        return {target: self._workspace.observe(target, each, head, keep=keep) for target, each in known.items()}
 
-        contents, head = self._engine.read(known), self._workspace.head()
-        return {target: self._workspace.observe(target, each, head, keep=keep) for target, each in contents.items()}
-
-    def _require_whole(self, steps: Sequence[Step]) -> None:
+    def _require_whole(self, steps: Sequence[Replacement]) -> None:
         """The bytes must be what was recorded, beside the target (if they are there) and in the store."""
-        for draft in (step.draft for step in steps):
-            if self._workspace.tree.file_state(draft) == "tampered":
-                name = layout.draft_name(draft)
-                raise Refused(
-                    "tampered",
-                    f"{name} no longer holds what {draft.author} handed in",
-                    hint=f"rm -- {pasteable(name)}; draftfs promote -- {pasteable(draft.target)} {draft.number} uses the recorded bytes",
-                    target=draft.target,
-                    number=draft.number,
-                )
-            if draft.content is not None:
-                os.close(self._workspace.objects.open(draft.content))
+        for step in steps:
+            if isinstance(step, Step) and self._workspace.tree.file_state(step.draft) == "tampered":
+                raise _tampered(step.draft)
+            if step.content is not None:
+                os.close(self._workspace.objects.open(step.content))
 
-    def _ready(self, stack: ExitStack | None, step: Step) -> Ready:
+    def _ready(self, stack: ExitStack | None, step: Replacement) -> Ready:
         """What one step needs; its files only with a `stack` to put them on."""
-        target, tree = step.draft.target, self._workspace.tree
-        blob = self._workspace.blob(target, step.draft.content)
+        target, tree = step.target, self._workspace.tree
+        blob = self._workspace.blob(target, step.content)
         if step.changes:
             tree.require_writable(target)
         if stack is None:
@@ -131,15 +162,53 @@ class Promoter:
         if not step.changes:
             return Ready(blob, previous)
         kept = tree.stage_draft(stack, target, step.previous) if step.keeps else None
-        return Ready(blob, previous, tree.stage_target(stack, target, step.draft.content), kept)
+        return Ready(blob, previous, tree.stage_target(stack, target, step.content), kept)
 
 
-def _meant(view: View, wanted: Sequence[DraftRef] | int) -> tuple[DraftRef, ...]:
-    return promotion.waiting_of(view, wanted) if isinstance(wanted, int) else tuple(wanted)
+def _digest(answer: Decided, steps: Sequence[Replacement], observed: Mapping[str, Observed]) -> str:
+    """What tells this plan from any other: the steps, where history stands, and what becomes of jobs."""
+    facts = ("kind", "content", "branch", "head", "head_entry")
+    seen = {target: {name: to_plain(getattr(each, name)) for name in facts} for target, each in observed.items()}
+    jobs = [answer.accepted, answer.cancelled, answer.returned]
+    what = [replaced_in(answer)[0], [to_plain(step) for step in steps], seen, to_plain(jobs)]
+    canonical = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_DIGITS]
 
 
-def _refusing(refusal: DraftfsError) -> Rule:
-    def refuse(_: Transaction, __: str) -> Promoted:
+def _other_plan(targets: Sequence[str]) -> Refused:
+    return Refused(
+        "target_moved",
+        f"this is not what was planned: since then {', '.join(targets)}, a draft, a choice, a job or HEAD changed",
+        hint="look again: the same command with --dry-run instead of --plan",
+        targets=list(targets),
+    )
+
+
+def _not_installed(answer: Decided, code: str, said: str, target: str) -> EnvironmentFault:
+    name = pasteable(target)
+    again = f"draftfs regenerate -- {name}"
+    if isinstance(answer, Undone) and all(each.chosen is None for each in answer.undone if each.target == target):
+        number = next(each.number for each in answer.undone if each.target == target)
+        again = f"draftfs promote --force -- {name} {number}, and undo that"
+    plain = to_plain(answer)
+    return EnvironmentFault(
+        code, f"the choice is recorded, but {said}", hint=f"mend that, then {again}", **{replaced_in(answer)[0]: plain}
+    )
+
+
+def _tampered(draft: Draft) -> Refused:
+    name = layout.draft_name(draft)
+    return Refused(
+        "tampered",
+        f"{name} no longer holds what {draft.author} handed in",
+        hint=f"rm -- {pasteable(name)}; draftfs promote -- {pasteable(draft.target)} {draft.number} uses the recorded bytes",
+        target=draft.target,
+        number=draft.number,
+    )
+
+
+def _refusing(refusal: DraftfsError) -> Callable[[Transaction, str], Any]:
+    def refuse(_: Transaction, __: str) -> Any:
         raise refusal
 
     return refuse

@@ -39,6 +39,7 @@ class Settings:
     agents_promote: bool = False
     git_root: Literal["warn", "refuse", "off"] = "warn"
     git_unclaimed: Literal["allow", "refuse"] = "allow"
+    drafts_track: bool = False
 
 
 @frozen
@@ -57,8 +58,8 @@ class StoreInfo:
 class Counters:
     """counters.yaml: what only grows. `live` is the number of lease files, so that a missing one is noticed.
 
-    `segment` (first position in it) and `segment_bytes` say where the feed ends; `boot` is the boot the deadlines of the
-    live leases were last counted in.
+    `segment` (first position in it) and `segment_bytes` say where the feed ends, `first` where it begins: what came before
+    was trimmed. `boot` is the boot the deadlines of the live leases were last counted in.
     """
 
     job: int
@@ -68,6 +69,7 @@ class Counters:
     boot: str
     segment: int
     segment_bytes: int
+    first: int = 1
 
 
 @frozen
@@ -117,7 +119,10 @@ class Attempts:
 
 @frozen
 class Job:
-    """A piece of work. `version` grows with every change; `epoch` is that of its latest claim, 0 before the first."""
+    """A piece of work. `version` grows with every change; `epoch` is that of its latest claim, 0 before the first.
+
+    `followed_by` is the first job that was claimed because this one is accepted: the acceptance is then not taken back.
+    """
 
     id: int
     title: str
@@ -135,6 +140,7 @@ class Job:
     added_by: str
     added_at: str
     changed_at: str
+    followed_by: int | None = None
 
 
 @frozen
@@ -170,6 +176,25 @@ class Lease:
 
 
 @frozen
+class Waiting:
+    """waiting/NNNN: somebody who waits for a claim: of job `job`, of `paths`, or without either of any job.
+
+    It lives only while its maker does: no record of the store. `until_ns` counts awake nanoseconds, as a deadline does.
+    """
+
+    who: str
+    worktree: str | None
+    job: int | None
+    paths: tuple[str, ...]
+    since: str
+    until_ns: int
+
+    @property
+    def anything(self) -> bool:
+        return self.job is None and not self.paths
+
+
+@frozen
 class EndedClaim:
     """claims/NNNN/EPOCH.yaml: how a claim ended."""
 
@@ -186,7 +211,8 @@ class EndedClaim:
 
 @frozen
 class Draft:
-    """One draft: immutable bytes (`content` None proposes a deletion) and what became of it."""
+    """One draft: immutable bytes (`content` None proposes a deletion) and what became of it. `conflicts` is how many places
+    a merge marked in it for somebody to decide."""
 
     target: str
     number: int
@@ -199,6 +225,7 @@ class Draft:
     note: str | None
     because: str | None
     created_at: str
+    conflicts: int = 0
 
     @property
     def ref(self) -> DraftRef:
@@ -223,12 +250,14 @@ class Choice:
 
 @frozen
 class Target:
-    """Per target: its last number (never used again), its undecided drafts, its choice."""
+    """Per target: its last number (never used again), its undecided drafts, its choice, and the choices before it that
+    `undo` goes back to, the latest first, a few at most."""
 
     path: str
     last: int
     undecided: tuple[int, ...] = ()
     choice: Choice | None = None
+    earlier: tuple[Choice, ...] = ()
 
 
 @frozen
@@ -285,8 +314,59 @@ class Event:
 
 
 @frozen
+class Filter:
+    """Which events a reader is handed: of these kinds (all, when none is named), with `mine` only what concerns itself."""
+
+    kinds: tuple[str, ...] = ()
+    mine: bool = False
+
+
+@frozen
+class HandedOut:
+    """A page that was handed out: it counts the positions behind `after`, up to `last`."""
+
+    after: int
+    last: int
+
+
+@frozen
+class Reader:
+    """readers/NAME.yaml: how far one reader of the feed, the actor `owner`, has come (G5).
+
+    `handed_out` and `acknowledged` are positions. `pages` are those that were handed out, hold events (or tell of trimmed
+    ones) and are not acknowledged: they are handed out again as they were. What lies between them the filter passed over.
+    `filter` is None where doctor wrote the record anew and nobody has read since.
+    """
+
+    name: str
+    owner: str
+    filter: Filter | None
+    generation: int
+    handed_out: int
+    acknowledged: int
+    pages: tuple[HandedOut, ...]
+    since: str
+    changed_at: str
+
+    @property
+    def settled(self) -> int:
+        """Up to here nothing is left for this reader: it acknowledged what there was, or its filter passed it over."""
+        return self.pages[0].after if self.pages else self.handed_out
+
+
+@frozen
 class PlaceDraft:
     """An effect on the root: show this draft beside its target."""
+
+    target: str
+    number: int
+    author: str
+    content: Content | None
+
+
+@frozen
+class RemoveDraft:
+    """An effect on the root: take this draft's file away, if it holds what was recorded."""
 
     target: str
     number: int
@@ -305,7 +385,7 @@ class InstallTarget:
     branch: str | None
 
 
-Effect = PlaceDraft | InstallTarget
+Effect = PlaceDraft | RemoveDraft | InstallTarget
 
 
 @frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from draftfs import layout, paths
@@ -127,7 +127,7 @@ class Repo:
             folder = os.path.dirname(folder)
         parent, _, name = inner.rpartition("/")
         if draft := layout.parse_draft_name(name):
-            right = self._typed(os.path.join(parent, draft.target))
+            right = self.typed(os.path.join(parent, draft.target))
             raise BadRequest("bad_path", f"{argument!r} is a draft", hint=f"name its target: {right}", path=argument)
         return paths.target_path(inner)
 
@@ -143,14 +143,14 @@ class Repo:
         others = {*others, self.main_checkout() or self.top} - {self.top}
         said, hint = "lies outside this checkout", f"name a path in {self.top}"
         if nested:
-            said, hint = "lies in a nested repository", f"cd {nested}, or name {self._typed(nested)} as a whole"
+            said, hint = "lies in a nested repository", f"cd {nested}, or name {self.typed(nested)} as a whole"
         for other in sorted(others, key=len):  # the innermost has the last word
             inner = _below(other, full)
             if inner and inner != ".":
-                said, hint = f"lies in another checkout, {other}", f"in this one it is {self._typed(inner)}"
+                said, hint = f"lies in another checkout, {other}", f"in this one it is {self.typed(inner)}"
         return BadRequest("bad_path", f"{argument!r} {said}", hint=hint, path=argument)
 
-    def _typed(self, path: str) -> str:
+    def typed(self, path: str) -> str:
         """How to type the target `path` in `cwd`."""
         typed = os.path.relpath(os.path.join(self.top, path), self.cwd)
         return f"./{typed}" if typed.startswith("-") else typed
@@ -188,17 +188,45 @@ class Repo:
     def lines_changed(self, before: str, after: str) -> tuple[int, int] | None:
         """Lines added and removed between two files (absolute paths); None where git takes one for binary."""
         how = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--numstat", "-z")
-        added, removed, *_ = f"{run(self.top, 'diff', *how, '--', before, after, accept=(0, 1)).out}\t\t".split("\t")
+        # From the top folder: in the checkout git would clean the target by its attributes, and not the draft.
+        added, removed, *_ = f"{run(os.sep, 'diff', *how, '--', before, after, accept=(0, 1)).out}\t\t".split("\t")
         return None if added == "-" else (int(added or 0), int(removed or 0))
 
-    def touched_since(self, commit: str, head: str, path: str) -> bool:
-        """Whether any commit that `head` has and `commit` has not touches `path`; True where git does not know either.
+    def touched_since(self, commit: str, head: str, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` (files or folders) that any commit touches which `head` has and `commit` has not; all where git does not know either.
 
         Commits count whose effect a merge dropped again: without --full-history git would leave their side out.
         """
-        command = ("rev-list", "-1", "--full-history", f"{commit}..{head}", "--", path)
-        answer = run(self.top, *command, options=_LITERAL, accept=(0, 128))
-        return bool(answer.status or answer.out)
+        found: set[str] = set()
+        for start in range(0, len(paths), 500):
+            some = paths[start : start + 500]
+            command = ("rev-list", "--full-history", f"{commit}..{head}", "--", *some)
+            answer = run(self.top, *command, options=_LITERAL, accept=(0, 128))
+            if answer.status:
+                return frozenset(paths)
+            if answer.out:
+                how = ("--stdin", "--root", "-c", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames")
+                told = run(self.top, "diff-tree", *how, "--", *some, options=_LITERAL, feed=answer.out).out
+                for name in told.split("\0"):
+                    found.update(name[:at] for at, letter in enumerate(f"{name}/") if letter == "/")
+        return frozenset(found.intersection(paths))
+
+    def holding(self, blobs: Collection[str], checkout: str) -> dict[str, list[str]]:
+        """The paths at which the index of `checkout` holds each of `blobs` (ids)."""
+        found: dict[str, list[str]] = {blob: [] for blob in blobs}
+        for item in run(checkout, "ls-files", "-s", "-z", "--full-name", ":(top)").out.split("\0"):
+            about, _, path = item.partition("\t")
+            if path and about.split(" ")[1] in found:
+                found[about.split(" ")[1]].append(path)
+        return found
+
+    def draft_files(self, checkout: str) -> list[str]:
+        """The files of `checkout` that are named like drafts, tracked, ignored or neither; not behind a symlink, in a
+        nested repository or another worktree. Some may be gone, or no files: git is asked by its index and names alone."""
+        command = ("ls-files", "--cached", "--others", "-z", "--full-name", "--", ":(top)*.draft-*@*")
+        plain = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
+        names = dict.fromkeys(run(checkout, *command, options=plain).out.split("\0"))
+        return [name for name in names if layout.parse_draft_name(name)]
 
     def clean_blob(self, path: str, file: str, checkout: str | None = None) -> str:
         """The id of the blob that git would store for the bytes of `file` (absolute; a link is followed) as target `path`.
@@ -207,12 +235,29 @@ class Repo:
         """
         return self._clean_blobs(path, (file,), checkout or self.top)[0]
 
+    def kept_blob(self, path: str, file: str, checkout: str) -> str:
+        """As `clean_blob`, and git has the blob from now on. Raises EnvironmentFault `git` where a filter that must run cannot:
+        raw bytes are not to be committed then."""
+        options, how = self._conversion(path, (file,), checkout)
+        return run(checkout, "hash-object", "-w", how, "--", file, options=options).out.strip()
+
     def same_content(self, path: str, a: str, b: str, checkout: str | None = None) -> bool:
         """Whether the files `a` and `b` have the same clean form as target `path`. For files whose bytes differ."""
         first, second = self._clean_blobs(path, (a, b), checkout or self.top)
         return first == second
 
+    def attributes(self, path: str, *names: str, checkout: str | None = None) -> dict[str, str]:
+        """What the attributes of `checkout` say of target `path`: "set", "unset", "unspecified", or a value."""
+        said = run(checkout or self.top, "check-attr", "-z", *names, "--", path).out.split("\0")
+        return dict(zip(said[1::3], said[2::3], strict=False))
+
     def _clean_blobs(self, path: str, files: tuple[str, ...], at: str) -> list[str]:
+        options, how = self._conversion(path, files, at)
+        answer = run(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
+        return (answer if answer.status == 0 else run(at, "hash-object", "--no-filters", "--", *files)).out.split()
+
+    def _conversion(self, path: str, files: tuple[str, ...], at: str) -> tuple[tuple[str, ...], str]:
+        """The options of git, and of hash-object, that convert as for a commit."""
         options: tuple[str, ...] = ()
         how = f"--path={path}"
         if any(map(_has_carriage_return, files)):
@@ -220,8 +265,7 @@ class Repo:
             indexed = run(at, "ls-files", "--eol", "-z", "--", path, options=_LITERAL).out
             if found := re.match(rf"i/(?:crlf|mixed) +w/\S* +attr/(text=auto)?[^\t]*\t{re.escape(path)}\0", indexed):
                 options, how = ((), "--no-filters") if found[1] else (("-c", "core.autocrlf=false"), how)
-        answer = run(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
-        return (answer if answer.status == 0 else run(at, "hash-object", "--no-filters", "--", *files)).out.split()
+        return options, how
 
     def smudged(self, oid: str, path: str, into: int) -> None:
         """Write the blob to the descriptor `into` as a checkout would have it at target `path`."""

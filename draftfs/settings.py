@@ -13,6 +13,7 @@ SETTINGS: Final = {
     "agents.promote": "agents_promote",
     "git.root": "git_root",
     "git.unclaimed": "git_unclaimed",
+    "drafts.track": "drafts_track",
 }
 """Name on the command line: field of Settings."""
 
@@ -23,8 +24,10 @@ _TAKES: Final = {
     "agents.promote": "true or false",
     "git.root": "warn, refuse or off",
     "git.unclaimed": "allow or refuse",
+    "drafts.track": "true or false",
 }
 _CHOICES: Final = {"git.root": ("warn", "refuse", "off"), "git.unclaimed": ("allow", "refuse")}
+_SWITCHES: Final = ("agents.promote", "drafts.track")
 LONGEST_TTL: Final = 24 * 3600
 
 
@@ -54,7 +57,7 @@ def from_text(key: str, text: str) -> int | bool | str:
     """The value that `text` means for setting `key`. Raises BadRequest `usage` (`bad_ttl` for a bad ttl)."""
     if key not in SETTINGS:
         raise BadRequest("usage", f"there is no setting {key!r}", hint="draftfs config")
-    if key == "agents.promote" and text in ("true", "false"):
+    if key in _SWITCHES and text in ("true", "false"):
         return text == "true"
     if text in _CHOICES.get(key, ()):
         return text

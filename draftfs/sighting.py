@@ -97,6 +97,20 @@ def git_mode(mode: int) -> str:
     return "100755" if mode & stat.S_IXUSR else "100644"
 
 
+def with_executable(mode: int, *, executable: bool) -> int:
+    """`mode` with the executable bit set for whoever may read, or taken from everybody; as it is where it fits already."""
+    if executable == bool(mode & stat.S_IXUSR):
+        return mode
+    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
+
+
+def existing_folder(folder: str) -> str:
+    """The innermost folder on the way to `folder` that is there."""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def same_bytes(a: Content | None, b: Content | None) -> bool:
     return a is b if a is None or b is None else a.sha256 == b.sha256
 

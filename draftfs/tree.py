@@ -18,16 +18,29 @@ from draftfs import layout
 from draftfs.engine import Performed, Transaction, fs
 from draftfs.engine.objects import Objects
 from draftfs.errors import Damaged, DraftfsError, EnvironmentFault, Refused, from_oserror
-from draftfs.records import Content, Draft, Effect, InstallTarget, PlaceDraft
-from draftfs.sighting import Sighting, Stamp, look, same_bytes, stamp, wait_for_writers
+from draftfs.records import Content, Draft, Effect, InstallTarget, PlaceDraft, RemoveDraft
+from draftfs.sighting import (
+    Sighting,
+    Stamp,
+    existing_folder,
+    look,
+    same_bytes,
+    stamp,
+    wait_for_writers,
+    with_executable,
+)
 
 _LARGE: Final = 16 << 20
 _RECENT_NS: Final = 2_000_000_000
 _TEMPORARY: Final = ".draftfs-"
 _CANNOT_SWAP: Final = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOENT))
 _OLD: Final = "-old"
-
-_FAR_NUMBER: Final = 10**9
+_DOING: Final = {
+    PlaceDraft: "showing draft {0.number} of {0.target}",
+    RemoveDraft: "removing draft {0.number} of {0.target}",
+    InstallTarget: "replacing {0.target}",
+}
+FAR_NUMBER: Final = 10**9
 """No store counts this far: a dropped file with such a number must not push the next draft's name over every limit."""
 
 KeepHandEdit = Callable[[Transaction, str, Content, Content | None, int], None]
@@ -56,7 +69,7 @@ class Tree:
     def observe(self, target: str) -> Sighting:
         """What stands in the target's place now, read to its end."""
         before = time.time_ns()
-        linked = self._linked_parent(target)
+        linked = self.linked_parent(target)
         if linked is not None:
             return Sighting("other", None, f"{linked} is a symlink to {os.readlink(self.path(linked))}")
         sighting, found = look(self.path(target))
@@ -68,7 +81,7 @@ class Tree:
             self._seen.pop(target, None)
         return sighting
 
-    def _linked_parent(self, target: str) -> str | None:
+    def linked_parent(self, target: str) -> str | None:
         """The outermost folder of the target that is a symlink: what lies behind it is another place, maybe outside."""
         parents = (target[:at] for at, letter in enumerate(target) if letter == "/")
         return next((parent for parent in parents if os.path.islink(self.path(parent))), None)
@@ -79,7 +92,7 @@ class Tree:
             numbers = [each.number for each in self._drafts_beside(target)]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return 0
-        return max((number for number in numbers if number < _FAR_NUMBER), default=0)
+        return max((number for number in numbers if number < FAR_NUMBER), default=0)
 
     def draft_files(self, target: str, number: int) -> list[str]:
         """The files beside the target that are named like its draft of this number."""
@@ -105,11 +118,11 @@ class Tree:
         sighting, _ = look(path)
         if sighting.kind == "absent" or not os.path.isdir(os.path.dirname(path)):
             return "missing"
-        if sighting.content is None:
-            return "tampered"
-        if draft.content is None:
-            return "whole" if sighting.content.size == 0 else "tampered"
-        return "whole" if sighting.content.sha256 == draft.content.sha256 else "tampered"
+        return "whole" if _is_draft(sighting, draft.content) else "tampered"
+
+    def holds(self, name: str, content: Content | None) -> bool:
+        """Whether the file of this name (a draft's) is what was recorded."""
+        return _is_draft(self.observe(name), content)
 
     # ── preparing, before the lock ──
 
@@ -132,34 +145,34 @@ class Tree:
         try:
             old = os.stat(self.path(target), follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
-            folder_facts = os.stat(_existing(os.path.dirname(self.path(target))))
+            folder_facts = os.stat(existing_folder(os.path.dirname(self.path(target))))
             if folder_facts.st_mode & stat.S_ISGID:  # a file made in there would have its group
                 fs.set_owner(descriptor, -1, folder_facts.st_gid, staged)
         else:
             new = os.fstat(descriptor)
             if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
                 fs.set_owner(descriptor, old.st_uid, old.st_gid, staged)
-            fs.set_mode(descriptor, _with_executable(stat.S_IMODE(old.st_mode), executable=executable), staged)
+            fs.set_mode(descriptor, with_executable(stat.S_IMODE(old.st_mode), executable=executable), staged)
         self._fill(content, descriptor, staged)
         return os.path.relpath(staged, self.objects.folder)
 
     def make_ready(self, stack: ExitStack, effects: Iterable[Effect]) -> None:
         """Copy the drafts that could not be shown so far and can be now, before the lock is taken. Raises OSError."""
         for effect in effects:
-            name = _draft_file(effect) if isinstance(effect, PlaceDraft) else None
+            name = layout.draft_name(effect) if isinstance(effect, PlaceDraft) else None
             if name is not None and not self.shows(name) and self.is_writable(effect.target):
                 with suppress(Damaged):
                     self._ready[effect.target, effect.number] = self.stage_draft(stack, effect.target, effect.content)
 
     def is_writable(self, target: str) -> bool:
         """Whether files can be made where the target is."""
-        folder = _existing(os.path.dirname(self.path(target)))
+        folder = existing_folder(os.path.dirname(self.path(target)))
         return os.access(folder, os.W_OK | os.X_OK)
 
     def require_writable(self, target: str) -> None:
         """Raise `permission` when the target could not be replaced: before anything is changed."""
         if not self.is_writable(target):
-            folder = _existing(os.path.dirname(self.path(target)))
+            folder = existing_folder(os.path.dirname(self.path(target)))
             number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
             raise from_oserror(OSError(number, os.strerror(number), folder), f"replacing {target}")
 
@@ -170,7 +183,7 @@ class Tree:
 
     def _staging_folder(self, target: str) -> tuple[str, str]:
         inside = f"{self.objects.folder}/{layout.STAGING}"
-        beside = _existing(os.path.dirname(self.path(target)))
+        beside = existing_folder(os.path.dirname(self.path(target)))
         return (inside, "") if fs.one_mount(inside, beside) else (beside, _TEMPORARY)
 
     def _fill(self, content: Content | None, descriptor: int, staged: str) -> None:
@@ -188,17 +201,18 @@ class Tree:
     # ── effects ──
 
     def perform(self, effect: Effect, staged: str | None) -> Performed:
-        """Do it, durably. What the disk refuses is an answer: a draft is shown later, an install has failed."""
+        """Do it, durably. What the disk refuses is an answer: a draft is shown later, anything else has failed."""
         try:
+            if isinstance(effect, RemoveDraft):
+                return self._remove(effect)
             return self._place(effect, staged) if isinstance(effect, PlaceDraft) else self._install(effect, staged)
         except (OSError, DraftfsError) as fault:
             later = isinstance(effect, PlaceDraft)
-            doing = f"showing draft {effect.number} of" if later else "replacing"
-            return Performed(effect, "later" if later else "failed", _told(fault, f"{doing} {effect.target}"))
+            return Performed(effect, "later" if later else "failed", _told(fault, _DOING[type(effect)].format(effect)))
 
     def redo(self, effect: Effect, staged: str | None) -> Performed:
         """Do what a crash, or a root that could not be written, left undone, if the disk shows that it still is."""
-        if isinstance(effect, PlaceDraft):
+        if not isinstance(effect, InstallTarget):
             return self.perform(effect, None)
         try:
             fs.sync_folder(os.path.dirname(self.path(effect.target)))  # the swap may have come, and the sync not
@@ -224,7 +238,7 @@ class Tree:
 
     def _place(self, effect: PlaceDraft, staged: str | None) -> Performed:
         self.require()
-        name = _draft_file(effect)
+        name = layout.draft_name(effect)
         final = self.path(name)
         ready = self._ready.pop((effect.target, effect.number), None)
         with ExitStack() as stack:
@@ -243,6 +257,19 @@ class Tree:
                 return Performed(effect, "failed", taken)
             fs.sync_folder(os.path.dirname(final))
             fs.unlink(staged)
+        return Performed(effect, "done")
+
+    def _remove(self, effect: RemoveDraft) -> Performed:
+        self.require()
+        name = layout.draft_name(effect)
+        self._require_straight(effect.target)
+        seen, now = self._seen.pop(name, None), stamp(self.path(name))
+        if now is not None:
+            if seen != now and not self.holds(name, effect.content):
+                other = Refused("tampered", f"{name} does not hold what was recorded, and stays", target=effect.target)
+                return Performed(effect, "failed", other)
+            fs.unlink(self.path(name))
+        fs.sync_folder(existing_folder(os.path.dirname(self.path(name))))
         return Performed(effect, "done")
 
     def _install(self, effect: InstallTarget, staged: str | None) -> Performed:
@@ -320,7 +347,7 @@ class Tree:
             os.close(descriptor)
 
     def _require_straight(self, target: str) -> None:
-        linked = self._linked_parent(target)
+        linked = self.linked_parent(target)
         if linked is not None:
             raise Refused("not_a_file", f"{target} cannot be written: {linked} is a symlink", target=target)
 
@@ -329,13 +356,6 @@ class Tree:
 
     def _absolute(self, staged: str) -> str:
         return os.path.normpath(os.path.join(self.objects.folder, staged))
-
-
-def _with_executable(mode: int, *, executable: bool) -> int:
-    """`mode` with the executable bit set for whoever may read, or taken from everybody; as it is where it fits already."""
-    if executable == bool(mode & stat.S_IXUSR):
-        return mode
-    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def _swap_in(staged: str, final: str) -> str | None:
@@ -369,15 +389,12 @@ def _take_away(final: str, aside: str) -> str | None:
     return aside
 
 
-def _draft_file(effect: PlaceDraft) -> str:
-    return str(layout.DraftName(effect.target, effect.number, effect.author, effect.content is None))
+def _is_draft(seen: Sighting, content: Content | None) -> bool:
+    """Whether it is a file with these bytes; None is the empty file of a deletion."""
+    return seen.content is not None and (
+        seen.content.size == 0 if content is None else same_bytes(seen.content, content)
+    )
 
 
 def _told(fault: OSError | DraftfsError, doing: str) -> DraftfsError:
     return from_oserror(fault, doing) if isinstance(fault, OSError) else fault
-
-
-def _existing(folder: str) -> str:
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return folder

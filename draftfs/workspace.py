@@ -8,7 +8,7 @@ import errno
 import functools
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
@@ -23,6 +23,7 @@ from draftfs.repo import Head, Repo
 from draftfs.rules.claims import Start
 from draftfs.rules.promotion import Observed
 from draftfs.sighting import Sighting, git_mode, look
+from draftfs.stamps import Stamps
 from draftfs.tree import Tree
 
 NAME_BYTES: Final = 255
@@ -168,7 +169,7 @@ class Workspace:
         with ExitStack() as stack:
             staged, descriptor = self.objects.stage(stack, f"{self.objects.folder}/{layout.STAGING}", 0o600)
             self.repo.smudged(entry.oid, path, descriptor)
-            return self._add(staged, entry.mode)
+            return self.add(staged, entry.mode)
 
     def base_under_folder(self, lease: Lease, target: str) -> Content | None:
         """The base of a file in a folder that the claim reserved as a whole."""
@@ -178,9 +179,10 @@ class Workspace:
         return None
 
     def _kept_in_root(self, path: str, seen: Sighting) -> Content | None:
-        return None if seen.content is None else self._add(self.tree.path(path), seen.content.mode)
+        return None if seen.content is None else self.add(self.tree.path(path), seen.content.mode)
 
-    def _add(self, path: str, mode: str) -> Content:
+    def add(self, path: str, mode: str) -> Content:
+        """Keep the bytes of the file at `path`, durably. Raises OSError."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             return self.objects.add(descriptor, mode)
@@ -242,7 +244,7 @@ class Workspace:
 
         With `keep` its bytes become an object, to be had back whatever becomes of the file (G6).
         """
-        seen = self._kept_sighting(target) if keep else self.tree.observe(target)
+        seen = self.kept_sighting(target) if keep else self.tree.observe(target)
         alike = set[str]()
         if seen.content is not None:
             alike.add(seen.content.sha256)
@@ -269,13 +271,14 @@ class Workspace:
             each for each in digests if self.repo.clean_blob(target, self.objects.path(each), self.tree.top) == mine
         }
 
-    def _kept_sighting(self, target: str) -> Sighting:
+    def kept_sighting(self, target: str) -> Sighting:
+        """What stands in the target's place, its bytes kept as an object."""
         while True:
             seen = self.tree.observe(target)
             if seen.content is None or self.objects.has(seen.content):
                 return seen
             try:
-                return replace(seen, content=self._add(self.tree.path(target), seen.content.mode))
+                return replace(seen, content=self.add(self.tree.path(target), seen.content.mode))
             except OSError as fault:
                 if fault.errno not in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
                     raise  # else it was replaced this very moment
@@ -289,16 +292,38 @@ class Workspace:
     def stands(self, target: str, choice: Choice, head: Head, entry: TreeEntry | None) -> bool:
         """Whether a choice still counts (§5, Choice and git): on its own branch, while HEAD holds what it held when the
         choice was made and no commit has touched the path, or holds what was chosen."""
-        if head.branch != choice.branch:
-            return False
-        blob = entry.oid if entry else None
-        if blob == choice.blob:
-            return True
-        if blob != choice.head_blob:
-            return False
-        if head.commit == choice.head or choice.head is None or head.commit is None:
-            return True
-        return not self.repo.touched_since(choice.head, head.commit, target)
+        return target in self.standing({target: choice}, head, {target: entry} if entry is not None else {})
+
+    def standing_now(self, choices: Mapping[str, Choice], stamps: Stamps | None = None) -> frozenset[str]:
+        """The targets whose choices count now, by the root's HEAD; what `stamps` know of it is not asked again."""
+        head = self.head()
+        if head.commit is None or not choices:
+            return self.standing(choices, head, {})
+        ask = functools.partial(self.repo.entries, head.commit)
+        entries = ask([*choices]) if stamps is None else stamps.committed(head.commit, [*choices], ask)
+        return self.standing(choices, head, entries)
+
+    def standing(self, choices: Mapping[str, Choice], head: Head, entries: Mapping[str, TreeEntry]) -> frozenset[str]:
+        """The targets whose choices count. `entries` is what HEAD holds at them. Git is asked once for all choices that
+        were made at one commit, and only about those that are not committed."""
+        found: set[str] = set()
+        unsure: dict[str, list[str]] = {}
+        for target, choice in choices.items():
+            entry = entries.get(target)
+            blob = entry.oid if entry is not None else None
+            if head.branch != choice.branch:
+                continue
+            if blob == choice.blob:
+                found.add(target)
+            elif blob == choice.head_blob:
+                if head.commit == choice.head or choice.head is None or head.commit is None:
+                    found.add(target)
+                else:
+                    unsure.setdefault(choice.head, []).append(target)
+        for commit, targets in unsure.items():
+            assert head.commit is not None, "else nothing is unsure"
+            found.update(set(targets) - self.repo.touched_since(commit, head.commit, targets))
+        return frozenset(found)
 
 
 def _claim_in_root(actor: Actor) -> DraftfsError:
@@ -346,15 +371,30 @@ def _open_regular(path: str, name: str, target: str) -> int:
 
 def ensure_lines(path: str, lines: Sequence[str]) -> None:
     """Append those of `lines` that the text file at `path` does not have yet; make it where it is missing."""
-    path, sharing = os.path.realpath(path), fs.UNSHARED
-    try:
-        with open(path, "rb") as file:
-            old, facts = file.read(), os.fstat(file.fileno())
-        sharing = fs.Sharing(stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid) if os.geteuid() == 0 else None)
-    except FileNotFoundError:
-        old = b""
-        fs.make_folder(os.path.dirname(path))
+    old, sharing = _text_file(path)
     missing = [line.encode() for line in lines if line.encode() not in old.splitlines()]
     if missing:
         glue = b"" if not old or old.endswith(b"\n") else b"\n"
-        fs.replace_file(path, old + glue + b"".join(line + b"\n" for line in missing), sharing=sharing)
+        new = old + glue + b"".join(line + b"\n" for line in missing)
+        fs.make_folder(os.path.dirname(os.path.realpath(path)))
+        fs.replace_file(os.path.realpath(path), new, sharing=sharing)
+
+
+def remove_lines(path: str, lines: Sequence[str]) -> None:
+    """Take `lines` out of the text file at `path`, wherever they stand; every other byte of it stays."""
+    old, sharing = _text_file(path)
+    unwanted = {line.encode() for line in lines}
+    new = b"".join(line for line in old.splitlines(keepends=True) if line.rstrip(b"\r\n") not in unwanted)
+    if new != old:
+        fs.replace_file(os.path.realpath(path), new, sharing=sharing)
+
+
+def _text_file(path: str) -> tuple[bytes, fs.Sharing]:
+    """What the file holds, and who may use it; nothing where it is missing."""
+    try:
+        with open(path, "rb") as file:
+            facts = os.fstat(file.fileno())
+            owner = (facts.st_uid, facts.st_gid) if os.geteuid() == 0 else None
+            return file.read(), fs.Sharing(stat.S_IMODE(facts.st_mode), owner)
+    except FileNotFoundError:
+        return b"", fs.UNSHARED

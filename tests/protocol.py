@@ -14,7 +14,7 @@ import pytest
 from draftfs.errors import CODES
 from tests.support import Field, Ran, draftfs
 
-NOT_RECORDS = ("lock", "journal", "staging", "objects", "cache")
+NOT_RECORDS = ("lock", "journal", "staging", "objects", "cache", "waiting")
 
 
 def records(field: Field) -> dict[str, bytes]:

@@ -25,8 +25,9 @@ GROUPS: Final = {
         "job reject",
     ),
     "Work": ("claim", "renew", "release", "draft", "submit", "run", "worktree add"),
-    "Review": ("ls", "diff", "promote", "reject"),
-    "Watch over": ("verify", "admit", "log", "doctor", "receipt show"),
+    "Review": ("ls", "diff", "promote", "reject", "merge", "regenerate", "tidy", "restore"),
+    "Talk": ("read", "ack", "send", "log"),
+    "Watch over": ("status", "check", "watch", "verify", "admit", "doctor", "receipt show"),
 }
 
 _STATUSES: Final = """\
@@ -89,12 +90,20 @@ class Root(Group):
         formatter.write(f"{ABOUT}\n\nUsage: draftfs COMMAND …\n")
         for title, names in GROUPS.items():
             formatter.write(f"\n{title}\n")
-            for name in names:
-                formatter.write(f"  {name:<17}{self._summary(ctx, name)}\n")
+            for name, summary in dict.fromkeys(self._line(ctx, name) for name in names):
+                formatter.write(f"  {name:<14}{summary}\n")
         formatter.write(
             f"\nOptions: --json, --as NAME, -C DIR, --lock-wait SECONDS, --color WHEN, --version, --help\n\n{_STATUSES}"
         )
         formatter.write("\nMore about one: draftfs COMMAND --help\n")
+
+    def _line(self, ctx: click.Context, name: str) -> tuple[str, str]:
+        """How a command is listed; those of one group stand in one line."""
+        group = name.partition(" ")[0]
+        members = _members(group)
+        if len(members) < 2:
+            return name, self._summary(ctx, name)
+        return group, f"{', '.join(members)}: {_SUBGROUPS[group][:1].lower()}{_SUBGROUPS[group][1:]}"
 
     def _summary(self, ctx: click.Context, name: str) -> str:
         command: click.Command | None = self
@@ -113,7 +122,7 @@ def _members(group: str) -> tuple[str, ...]:
 
 _SUBGROUPS: Final = {
     "hooks": "Have git refuse what a late worker commits",
-    "job": "Add, list and decide about jobs",
+    "job": "What there is to do",
     "worktree": "Make worktrees for agents",
     "receipt": "Look receipts up",
 }

@@ -79,17 +79,17 @@ class Duration(_Type):
 
 
 class Seconds(_Type):
-    """How long to wait: `0`, `2`, `0.5`, `30s`."""
+    """How long to wait: `0`, `2`, `0.5`, `30s`, `10m`, `2h`."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)s?", value)
+        found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([smh]?)", value)
         if not found:
             self.fail(f"{value!r} is not a number of seconds", param, ctx)
-        return float(found[1])
+        return float(found[1]) * {"m": 60, "h": 3600}.get(found[2], 1)
 
 
 # ── options ──

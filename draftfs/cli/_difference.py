@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from draftfs.cli._show import Paint, shown_line, size
-from draftfs.errors import EnvironmentFault, from_oserror
+from draftfs.errors import from_oserror
 from draftfs.frozen import frozen
 from draftfs.names import shown
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from draftfs.listing import Sides
 
 _COLOURS = {b"+": "green", b"-": "red", b"@": "cyan"}
+_WORDS = re.compile(r"\[-.*?-\]|\{\+.*?\+\}")
 
 
 @frozen
 class Difference:
-    """`hunks` are git's, without the header; None for binary contents. Empty when nothing differs."""
+    """`hunks` are git's, without the header; None for binary contents. Empty when nothing differs. With `words` they are
+    marked word by word, `[-gone-]{+new+}`, and are no patch."""
 
     sides: Sides
     hunks: tuple[bytes, ...] | None
     sizes: tuple[int | None, int | None]
+    words: bool = False
 
     @property
     def added(self) -> int:
@@ -38,15 +41,15 @@ class Difference:
         """The whole diff, byte for byte; None for binary contents."""
         if self.hunks is None:
             return None
-        return b"".join((*self._header(), *self.hunks)) if self.hunks else b""
+        return b"".join((*self._header(), *self.hunks)) if self.hunks or self._modes() else b""
 
     def plain(self) -> dict[str, Any]:
         """For --json."""
-        text = self.text()
-        names = (self.sides.before_name, self.sides.after_name)
+        text, sides = self.text(), self.sides
+        names = (sides.before_name, sides.after_name)
+        files = zip(names, (sides.before, sides.after), self.sizes, (sides.before_mode, sides.after_mode), strict=True)
         before, after = (
-            {"name": name, "sha256": _sha256(path), "size": length}
-            for name, path, length in zip(names, (self.sides.before, self.sides.after), self.sizes, strict=True)
+            {"name": name, "sha256": _sha256(path), "size": length, "mode": mode} for name, path, length, mode in files
         )
         decoded = None if text is None else text.decode("utf-8", "surrogateescape")
         return {"diff": decoded, "before": before, "after": after}
@@ -54,59 +57,59 @@ class Difference:
     def exact(self) -> Iterator[bytes]:
         """For pipes: what patch and delta take."""
         text = self.text()
-        yield text if text is not None else os.fsencode(f"{self._binary()}\n")
+        yield text if text is not None else os.fsencode("\n".join((*self._modes(), self._binary(), "")))
 
     def shown(self, paint: Paint) -> Iterator[str]:
         """For terminals: a draft's bytes are somebody else's, so nothing in them reaches the terminal as a command."""
         if self.hunks is None:
-            yield self._binary()
+            yield from (*self._modes(), self._binary())
             return
-        if self.hunks:
+        if self.hunks or self._modes():
             yield from (paint("bold", shown(os.fsdecode(line.rstrip(b"\n")))) for line in self._header())
         for line in self.hunks:
-            yield paint(_COLOURS.get(line[:1], ""), shown_line(line.rstrip(b"\n").decode("utf-8", "surrogateescape")))
+            text = shown_line(line.rstrip(b"\n").decode("utf-8", "surrogateescape"))
+            colour = _COLOURS.get(line[:1], "") if not self.words or line.startswith(b"@@") else ""
+            yield (
+                _WORDS.sub(lambda found: paint(_COLOURS[found[0][1:2].encode()], found[0]), text)
+                if (self.words and not colour)
+                else paint(colour, text)
+            )
+
+    def summary(self, paint: Paint) -> Iterator[str]:
+        """One line: what kind of change, and how much of it."""
+        if self.hunks is None:
+            what = f"binary, {size(self.sizes[0])} to {size(self.sizes[1])}"
+        else:
+            what = f"{paint('green', f'+{self.added}')} {paint('red', f'-{self.removed}')}"
+        yield "  ".join((shown(self.sides.after_name), what, *(["mode"] if self._modes() else [])))
 
     def _header(self) -> tuple[bytes, ...]:
         before = self.sides.before_name if self.sides.before is not None else "/dev/null"
         after = self.sides.after_name if self.sides.after is not None else "/dev/null"
-        return tuple(os.fsencode(f"{mark} {shown(name)}\n") for mark, name in (("---", before), ("+++", after)))
+        names = (f"{mark} {shown(name)}" for mark, name in (("---", before), ("+++", after)))
+        return tuple(os.fsencode(f"{line}\n") for line in (*self._modes(), *names))
+
+    def _modes(self) -> tuple[str, ...]:
+        old, new = self.sides.before_mode, self.sides.after_mode
+        return (f"old mode {old}", f"new mode {new}") if old and new and old != new else ()
 
     def _binary(self) -> str:
-        names = (self.sides.before_name, self.sides.after_name)
-        before, after = (f"{shown(name)} ({size(count)})" for name, count in zip(names, self.sizes, strict=True))
+        names, files = (self.sides.before_name, self.sides.after_name), (self.sides.before, self.sides.after)
+        before, after = (
+            f"{shown(name)} ({size(count)}{f', {digest[:12]}' if (digest := _sha256(file)) else ''})"
+            for name, count, file in zip(names, self.sizes, files, strict=True)
+        )
         return f"binary: {before} and {after} differ"
 
 
-def difference(sides: Sides) -> Difference:
-    """Compare the two. Raises EnvironmentFault `git`, or what the disk says."""
+def difference(sides: Sides, *, words: bool = False) -> Difference:
+    """Compare the two, with `words` word by word. Raises EnvironmentFault `git`, or what the disk says."""
+    from draftfs.git.diffing import hunks
+
     before, after = sides.before or os.devnull, sides.after or os.devnull
     sizes = (_size(sides.before), _size(sides.after))
-    command = [
-        "git",
-        "diff",
-        "--no-index",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-renames",
-        "--",
-        before,
-        after,
-    ]
-    # From the top folder: no repository's attributes or configuration count there, only the user's own.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        git = subprocess.run(command, cwd="/", env={**environment, "LC_ALL": "C"}, capture_output=True, check=False)
-    except OSError as fault:
-        raise EnvironmentFault("git", "there is no git on the PATH", hint="install git 2.36 or newer") from fault
-    if git.returncode not in (0, 1):
-        said = os.fsdecode(git.stderr).strip().partition("\n")[0]
-        raise EnvironmentFault("git", f"git diff failed: {said}", hint="git diff --no-index")
-    lines = git.stdout.splitlines(keepends=True)
-    if any(line.startswith(b"Binary files ") for line in lines[:8]):
-        return Difference(sides, None, sizes)
-    first = next((at for at, line in enumerate(lines) if line.startswith(b"@@")), len(lines))
-    return Difference(sides, tuple(lines[first:]), sizes)
+    options = ("--word-diff=plain",) if words else ()
+    return Difference(sides, hunks(sides.top, sides.target, before, after, *options), sizes, words)
 
 
 def _size(path: str | None) -> int | None:

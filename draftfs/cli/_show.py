@@ -114,3 +114,11 @@ def terminal_width() -> int:
     import shutil  # it brings compression along, and most output goes into pipes
 
     return shutil.get_terminal_size().columns
+
+
+def screen() -> tuple[int, int]:
+    """How many columns and lines the terminal has."""
+    import shutil
+
+    found = shutil.get_terminal_size()
+    return found.columns, found.lines

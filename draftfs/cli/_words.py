@@ -13,7 +13,7 @@ from draftfs.codec import to_plain
 from draftfs.names import shown
 
 if TYPE_CHECKING:
-    from draftfs.answers import Claim, DraftInfo, JobChanged, Listed, Written
+    from draftfs.answers import Claim, DraftInfo, Finding, JobChanged, Listed, Written
     from draftfs.records import Job
     from draftfs.repo import Repo
 
@@ -33,11 +33,12 @@ def _with_replay(answer: Written, lines: Iterable[str]) -> Iterator[str]:
 def listed(name: str, lines: Listed[Any], plain: Callable[[Any], Any], shown_lines: Iterable[str | bytes]) -> Answer:
     """The answer of a list. What it had to leave out for damage in the store is said beside it, and does not fail it."""
     data = {name: [plain(each) for each in lines], "damaged": to_plain(lines.damaged)}
-    return Answer(data, shown_lines, warnings=_damaged(lines))
+    return Answer(data, shown_lines, warnings=left_out(lines.damaged))
 
 
-def _damaged(lines: Listed[Any]) -> Iterator[str]:
-    for finding in lines.damaged:
+def left_out(damaged: Iterable[Finding]) -> Iterator[str]:
+    """What could not be told, as warnings."""
+    for finding in damaged:
         yield f"warning: left out: {shown(finding.message)}"
         if finding.repair is not None:
             yield f"hint: {shown(finding.repair)}"

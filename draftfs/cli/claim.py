@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
-from draftfs.cli._command import Duration, Number, command, usage
+from draftfs.cli._command import Duration, Number, Seconds, command, usage
 from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.answers import Claimed
+    from draftfs.errors import Refused
     from draftfs.store import Store
 
 
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     "claim",
     "Take a job, and with it all of its paths, for a while",
     synopsis="JOB --seen VERSION | --next | PATH…",
-    examples=["draftfs claim 7 --seen 3", "draftfs claim --next --ttl 2h", "draftfs claim docs/spec.md src/parser"],
+    examples=[
+        "draftfs claim 7 --seen 3",
+        "draftfs claim --next --ttl 2h --wait 10m",
+        "draftfs claim docs/spec.md src/parser",
+    ],
     writes=True,
 )
 @click.argument("what", nargs=-1, metavar="JOB|PATH…")
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
 )
 @click.option("--next", "take_next", is_flag=True, help="Take the ready job with the fewest attempts.")
 @click.option("--ttl", type=Duration(), metavar="DURATION", help="Hold it this long: 90s, 30m, 2h; 1 s to 24 h.")
+@click.option(
+    "--wait", type=Seconds(), default=0.0, metavar="SECONDS", help="Wait at most this long for others: 30, 10m."
+)
 @click.option("--adopt", is_flag=True, help="Take over as your own what this worktree holds at these paths.")
 def run(
     call: Call,
@@ -36,12 +44,17 @@ def run(
     seen: int | None,
     take_next: bool,
     ttl: int | None,
+    wait: float,
     adopt: bool,
 ) -> Answer:
     """With paths it makes a job on them and claims that. A number alone is a job: the path is ./7, and behind -- everything
     is a path. Nobody else can hold these paths, a folder above or a file below them, until the claim ends. Its token is kept
-    in this worktree's git folder, where renew, draft, submit and release find it."""
-    rest: dict[str, Any] = {"ttl": ttl, "adopt": adopt, "receipt": call.receipt}
+    in this worktree's git folder, where renew, draft, submit and release find it.
+
+    With --wait it waits while others hold the paths, jobs that come before are not accepted, or (--next) no job is ready, in
+    the order in which commands began to wait; then exit status 7. Who does not wait does not come before those who do. A job
+    that somebody has claimed is not waited for by number: it comes free at another version than you saw."""
+    rest: dict[str, Any] = {"ttl": ttl, "adopt": adopt, "receipt": call.receipt, "wait": wait, "waits": _say(call)}
     job = int(what[0]) if _names_a_job(what) and not call.separated else None
     if take_next and (what or seen is not None):
         usage("--next chooses the job itself", "draftfs claim --next")
@@ -59,6 +72,13 @@ def run(
     else:
         claimed = store.claim_paths(what, **rest)
     return _words.written(claimed, _lines(claimed, store))
+
+
+def _say(call: Call) -> Callable[[Refused], None] | None:
+    """On a terminal, what it waits for."""
+    if not call.narrates:
+        return None
+    return lambda refusal: call.streams.say(f"waiting: {shown(refusal.message)}\n")
 
 
 def _names_a_job(what: tuple[str, ...]) -> bool:

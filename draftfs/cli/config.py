@@ -22,7 +22,8 @@ def run(call: Call, key: str | None, value: str | None) -> Answer:
     """Settings: claim.ttl (how long a claim lasts unless it says otherwise), job.attempts (how many a job has unless it
     says otherwise), agents.promote (true lets agents decide, too), git.root (what follows when a person commits a change
     in the root that nothing admits: warn, refuse, off), git.unclaimed (whether agents may commit paths that nobody ever
-    reserved: allow, refuse)."""
+    reserved: allow, refuse), drafts.track (true lets git see draft files, so that they can be committed; else it leaves them
+    alone)."""
     store = call.store()
     if key is not None and value is not None:
         changed = store.configure(key, value, receipt=call.receipt)

@@ -8,7 +8,7 @@ import click
 from draftfs.cli import _words
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command
-from draftfs.cli._show import Paint, Tinted, columns, duration, first_words, size, terminal_width, tsv
+from draftfs.cli._show import Paint, Tinted, columns, count, duration, first_words, size, terminal_width, tsv
 from draftfs.codec import to_plain
 from draftfs.names import shown
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from draftfs.answers import DraftLine, TargetLine
     from draftfs.repo import Repo
 
-_ALARMING: Final = frozenset({"tampered", "missing", "outdated"})
+_ALARMING: Final = frozenset({"tampered", "missing", "outdated", "conflicts"})
 
 
 @command(
@@ -30,7 +30,8 @@ _ALARMING: Final = frozenset({"tampered", "missing", "outdated"})
 def run(call: Call, paths: tuple[str, ...], everything: bool) -> Answer:
     """Of each draft: its file, its job, its age, its size, lines added and removed against the target, flags, and how its note
     begins. Flags: outdated (the target has moved on since), tampered, missing, mode (the executable bit changes), binary,
-    abandoned (its claim ended before it was submitted).
+    abandoned (its claim ended before it was submitted), conflicts (a merge left marks in it), unrecorded (somebody put the file
+    there; promote records it). Unrecorded files are looked for beside known targets, and in the folders named by PATH.
 
     In a pipe, one line per draft and tabs between the columns: file, target, number, author, job, age in seconds, bytes,
     lines added, lines removed, flags, state, note."""
@@ -96,7 +97,7 @@ def _heading(target: TargetLine, repo: Repo, paint: Paint) -> str:
 
 def _row(line: DraftLine, repo: Repo) -> tuple[str, ...]:
     draft = line.draft
-    flags = ", ".join(line.flags)
+    flags = ", ".join(count(draft.conflicts, "conflict") if each == "conflicts" else each for each in line.flags)
     lines = "" if line.added is None else f"+{line.added} -{line.removed}"
     return (
         _words.draft_file(draft, repo),

@@ -28,7 +28,7 @@ def run(call: Call, drafts: tuple[str, ...], because: str) -> Answer:
     if not drafts:
         usage("name the drafts to turn down", "draftfs ls")
     store = call.store()
-    rejected = store.reject(store.draft_refs(drafts), because=because, receipt=call.receipt)
+    rejected = store.reject(store.draft_refs(drafts, recorded=True), because=because, receipt=call.receipt)
     return _words.written(rejected, _lines(rejected, store))
 
 

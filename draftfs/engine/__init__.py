@@ -42,6 +42,10 @@ class View(Protocol):
     def events(self, after: int, limit: int) -> tuple[Event, ...]:
         """Up to `limit` events of the feed behind position `after`, in order."""
 
+    def feed(self, after: int) -> Iterator[Event]:
+        """All events of the feed behind position `after`, in order, each read when it is asked for. What was trimmed
+        (counters.first) is passed over; raises Damaged for any other that is missing."""
+
 
 class Transaction(View, Protocol):
     """A look that may change what it sees: everything it says happens, or nothing."""
@@ -54,6 +58,9 @@ class Transaction(View, Protocol):
 
     def append(self, kind: str, actor: str, *, job: int | None = None, **data: Any) -> int:
         """Add one event to the feed and return its position: the order of commit. `data` holds plain values."""
+
+    def trim(self, upto: int) -> None:
+        """Forget the events of the feed up to this position."""
 
     def effect(self, effect: Effect, staged: str | None = None) -> None:
         """Have this done to the root after the commit, with the prepared file `staged` if there is one."""

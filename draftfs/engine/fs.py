@@ -281,6 +281,12 @@ def set_mode(descriptor: int, mode: int, path: str) -> None:
     os.fchmod(descriptor, mode)
 
 
+def set_modified(path: str, nanoseconds: int) -> None:
+    """Give the file this time of last change."""
+    _announce("utime", path)
+    os.utime(path, ns=(nanoseconds, nanoseconds), follow_symlinks=False)
+
+
 def set_owner(descriptor: int, uid: int, gid: int, path: str) -> None:
     """Give the file to this user and group, where this process may."""
     _announce("chown", path)

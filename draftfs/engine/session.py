@@ -22,7 +22,7 @@ from draftfs.engine.journal import Contents, Payload
 from draftfs.engine.mark import MARK_BYTES, NO_MARK, Mark
 from draftfs.engine.transaction import Changes
 from draftfs.errors import Damaged, EnvironmentFault, from_oserror
-from draftfs.records import Effect, InstallTarget, PlaceDraft
+from draftfs.records import Effect, InstallTarget, PlaceDraft, RemoveDraft
 
 CHECKPOINT_RECORDS: Final = 128
 CHECKPOINT_BYTES: Final = 1 << 20
@@ -31,7 +31,7 @@ RESERVE_BYTES: Final = 128 << 10
 Identity = tuple[int, int]
 """An effect, by the sequence number of its record and its place in it."""
 
-_EFFECTS: Final = {"place": PlaceDraft, "install": InstallTarget}
+_EFFECTS: Final = {"place": PlaceDraft, "remove": RemoveDraft, "install": InstallTarget}
 _NO_LIFE: Final = "-"
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 _RECORD: Final = "record-"

@@ -8,6 +8,8 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any, Final, TypeVar
 
 from draftfs import layout
@@ -17,6 +19,7 @@ from draftfs.engine import yamlfile
 from draftfs.engine.yamlwalk import LIMIT
 from draftfs.errors import Damaged, from_oserror
 from draftfs.layout import Folder, Key
+from draftfs.paths import Fold
 from draftfs.records import Counters, Effect, Event, StoreInfo
 
 R = TypeVar("R")
@@ -43,6 +46,11 @@ class FileView:
     @property
     def store(self) -> StoreInfo:
         return self.required(layout.STORE)
+
+    @cached_property
+    def _fold(self) -> Fold:
+        """How the store's file system compares names: that never changes, and most records are checked by it."""
+        return self.store.fold
 
     @property
     def counters(self) -> Counters:
@@ -91,7 +99,7 @@ class FileView:
     def _decoded(self, key: Key[R], data: bytes) -> R:
         """A record is only itself under its own name: a copy of job 1 named `0009.yaml` is not job 9, nor job 1."""
         record = yamlfile.decode(key.kind, data, key.name)
-        home = layout.home(record, lambda path: self.store.fold.key(path))  # noqa: PLW0108 - store.yaml itself comes first
+        home = layout.home(record, lambda path: self._fold.key(path))  # noqa: PLW0108 - store.yaml itself comes first
         if home is not None and home != key.name:
             raise Damaged(
                 "damaged", f"{key.name} holds what belongs into {home}", file=key.name, cause="misplaced", home=home
@@ -127,34 +135,35 @@ class FileView:
 
     def segments(self) -> list[int]:
         """The first position of each of the feed's segments, in order."""
-        laid_over = [name.rpartition("/")[2] for name in self._overlay if name.startswith(f"{layout.FEED}/")]
-        names = {*self._names(layout.FEED), *laid_over}
+        names = set(self._names(layout.FEED))
+        for name, data in self._overlay.items():
+            if name.startswith(f"{layout.FEED}/"):
+                (names.discard if data is None else names.add)(name.rpartition("/")[2])
         return sorted(first for first in map(layout.first_of, names) if first is not None)
 
     def events(self, after: int, limit: int) -> tuple[Event, ...]:
+        return tuple(islice(self.feed(after), limit))
+
+    def feed(self, after: int) -> Iterator[Event]:
         counters = self.counters
-        wanted = range(after + 1, min(after + limit, counters.position) + 1)
-        firsts = [first for first in self.segments() if first <= counters.segment]
-        found: list[Event] = []
-        for first, following in zip(firsts, [*firsts[1:], counters.position + 1], strict=False):
-            if wanted and first <= wanted[-1] and following > wanted[0]:
+        due, end = max(after + 1, counters.first), counters.position
+        firsts = [counters.segment]
+        if due < counters.segment:  # else the folder, which grows with history, need not be listed
+            firsts = [first for first in self.segments() if first <= counters.segment]
+        for first, following in pairwise([*firsts, end + 1]):
+            if first <= due < following:
                 size = counters.segment_bytes if first == counters.segment else -1
-                found += self._segment(first, size, range(max(wanted[0], first), min(wanted[-1] + 1, following)))
-        if len(found) != len(wanted):
-            missing = next(position for position in wanted if position not in {event.position for event in found})
-            name = layout.segment(max((first for first in firsts if first <= missing), default=1))
-            raise Damaged("damaged", f"{name} is missing or cut short: position {missing} is not there", file=name)
-        return tuple(found)
+                for event in self._segment(first, size, range(due, following)):
+                    yield event
+                    due += 1
+        if due <= end:
+            name = layout.segment(max((first for first in firsts if first <= due), default=1))
+            raise Damaged("damaged", f"{name} is missing or cut short: position {due} is not there", file=name)
 
     def _segment(self, first: int, size: int, wanted: range) -> Iterator[Event]:
         name = layout.segment(first)
-        laid_over = self._overlay.get(name)
-        if laid_over is not None:
-            lines = laid_over[: size if size >= 0 else None].split(b"\n")[:-1]
-        else:
-            with open(os.path.join(self.folder, name), "rb") as file:
-                lines = file.read(size).split(b"\n")[:-1]
-        for position, line in zip(wanted, lines[wanted.start - first : wanted.stop - first], strict=False):
+        lines = self._segment_bytes(name, size).split(b"\n")[:-1]
+        for position, line in zip(wanted, islice(lines, wanted.start - first, None), strict=False):
             try:
                 event = from_plain(Event, json.loads(line))
             except (ValueError, RecursionError) as fault:
@@ -164,6 +173,16 @@ class FileView:
             if event.position != position:
                 raise Damaged("damaged", f"{name} holds position {event.position} where {position} is due", file=name)
             yield event
+
+    def _segment_bytes(self, name: str, size: int) -> bytes:
+        laid_over = self._overlay.get(name)
+        if laid_over is not None:
+            return laid_over[: size if size >= 0 else None]
+        try:
+            with open(os.path.join(self.folder, name), "rb") as file:
+                return file.read(size)
+        except FileNotFoundError:
+            return b""
 
     def _listed(self, folder: Folder[Any]) -> Iterator[str]:
         for name in self._names(folder.prefix):
@@ -227,7 +246,7 @@ class FileTransaction(FileView):
     def append(self, kind: str, actor: str, *, job: int | None = None, **data: Any) -> int:
         counters = self.counters
         position = counters.position + 1
-        if counters.segment_bytes >= SEGMENT_BYTES and not self.changes.feed:
+        if not self.changes.feed and (counters.segment_bytes >= SEGMENT_BYTES or self._is_torn(counters)):
             counters = replace(counters, segment=position, segment_bytes=0)
         event = Event(position, self.now.stamp, kind, actor, job, to_plain(data))
         line = json.dumps(to_plain(event), separators=(",", ":")).encode("ascii") + b"\n"
@@ -235,6 +254,22 @@ class FileTransaction(FileView):
         counters = replace(counters, position=position, segment_bytes=counters.segment_bytes + len(line))
         self.put(layout.COUNTERS, counters)
         return position
+
+    def _is_torn(self, counters: Counters) -> bool:
+        """Whether the feed's last segment has lost its end: nothing is to be glued to half an event."""
+        try:
+            size = os.stat(os.path.join(self.folder, layout.segment(counters.segment))).st_size
+        except OSError:
+            size = 0
+        return size < counters.segment_bytes
+
+    def trim(self, upto: int) -> None:
+        """Segments that hold nothing else are removed with the commit; the last one always stays."""
+        counters = replace(self.counters, first=upto + 1)
+        self.put(layout.COUNTERS, counters)
+        for first, following in pairwise(each for each in self.segments() if each <= counters.segment):
+            if following <= counters.first:
+                self.delete(Key(layout.segment(first), object))
 
     def effect(self, effect: Effect, staged: str | None = None) -> None:
         self.changes.effects.append((effect, staged))

@@ -20,18 +20,14 @@ Seen = tuple[int, ...]
 
 
 class Waker:
-    """Tells when the feed of the store in `folder` may have grown."""
+    """Tells when the feed of the store in `folder`, or another file or folder in it (`also`), may have changed."""
 
-    def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, layout.COUNTERS.name)
+    def __init__(self, folder: str, *also: str) -> None:
+        self._paths = [os.path.join(folder, name) for name in (layout.COUNTERS.name, *also)]
 
     def seen(self) -> Seen:
         """What the store looks like now. Take it before reading what you then wait for more of: nothing is missed."""
-        try:
-            facts = os.stat(self._path)
-        except OSError:
-            return ()
-        return facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+        return tuple(fact for path in self._paths for fact in _facts(path))
 
     def wait(self, since: Seen, seconds: float) -> bool:
         """Sleep until the store no longer looks like `since` (True), or for `seconds`, at most RECHECK, have passed.
@@ -46,3 +42,11 @@ class Waker:
                 return False
             time.sleep(min(PAUSE, left))
         return True
+
+
+def _facts(path: str) -> Seen:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return ()
+    return facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size

@@ -14,6 +14,7 @@ import zlib
 from typing import Any, Final, TypeVar
 
 from draftfs.codec import Malformed, from_plain, to_plain
+from draftfs.engine import yamllines
 from draftfs.engine.yamlwalk import (
     BYTES_KEY,
     DEPTH,
@@ -114,11 +115,22 @@ def decode(kind: type[R], data: bytes, name: str) -> R:
     """
     known: FileError | None = None
     if len(data) <= LIMIT and (header := _HEADER.match(data)) and int(header[1]) == FORMAT and _fits(header, data):
-        record, known = _record(kind, data)
+        record, known = _plain_record(kind, data[header.end() :]), None
+        if record is None:
+            record, known = _record(kind, data)
         if record is not None:
             return record
     fault = _diagnosis(kind, data, known)
     raise fault.error(Damaged, "damaged", name, "upgrade draftfs" if fault.cause == "format" else None)
+
+
+def _plain_record(kind: type[R], body: bytes) -> R | None:
+    """The record, where its lines are plain and it is one; else the strict reader has the word."""
+    try:
+        fields = yamllines.read(body.decode())
+        return None if fields is None else from_plain(kind, fields)
+    except (UnicodeDecodeError, Malformed):
+        return None
 
 
 def _fits(header: re.Match[bytes], data: bytes) -> bool:

@@ -43,19 +43,24 @@ def run(
     feed: str | None = None,
     in_hook: bool = False,
     verifying: bool = False,
+    as_user: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> Answer:
     """Run one git command in `cwd`; `feed` is its standard input, its output goes to the descriptor `into` if given.
 
     `in_hook`: git itself has started this process for a hook, and the repository, index and objects that it names count.
-    `verifying`: replacements and grafts do not count; they could hide a change from whoever checks it. `extra` variables are added. Raises
-    EnvironmentFault `git` for an exit status that is not among `accept`.
+    `verifying`: replacements and grafts do not count; they could hide a change from whoever checks it. `as_user`: it runs
+    the user's hooks, in their language and by their configuration. `extra` variables are added.
+
+    Raises EnvironmentFault `git` for an exit status that is not among `accept`.
     """
     from subprocess import DEVNULL, PIPE, Popen
 
     scrubbed = _SCRUBBED - _HOOKS_OWN if in_hook else _SCRUBBED
     environment = {name: value for name, value in os.environ.items() if name not in scrubbed}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    if as_user:
+        environment = without_repository(os.environ)
     environment |= extra or {}
     if verifying:
         environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}

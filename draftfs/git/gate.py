@@ -186,6 +186,15 @@ class Gate:
         self._gather(docket, new, old, (), since=since, people=people)
         return self._judge(docket, keep=False)
 
+    def tips(self, tips: Sequence[str]) -> Judged:
+        """The commits (ids) that any of `tips` brings to people's branches, by the records alone. Git is asked once for all."""
+        docket = _Docket()
+        commits = changes.commits(self._cwd, tips, self._people.tips)
+        docket.own.update(commit.oid for commit in commits)
+        for tip in tips:
+            docket.add(_reached(commits, tip))
+        return self._judge(docket, keep=False)
+
     def _gather(
         self,
         docket: _Docket,
@@ -308,6 +317,16 @@ class Gate:
             mine = [each for each in mine if each.holder == self._caller.agent]
         job, epoch = self._caller.claim or (None, None)
         return [each for each in mine if each.job != job or each.epoch == epoch]
+
+
+def _reached(commits: Sequence[Commit], tip: str) -> list[Commit]:
+    """Those of `commits`, parents first, that `tip` reaches, in the same order."""
+    wanted, found = {tip}, list[Commit]()
+    for commit in reversed(commits):
+        if commit.oid in wanted:
+            wanted.update(commit.parents)
+            found.append(commit)
+    return found[::-1]
 
 
 def _steps(view: View, docket: _Docket, *, everything: bool) -> dict[str, list[Step]]:

@@ -10,7 +10,8 @@ from draftfs.answers import Vouched, VouchedChange
 from draftfs.engine import Transaction
 from draftfs.engine.files import FileEngine
 from draftfs.git import ranges
-from draftfs.git.gate import Caller, Gate, Judged
+from draftfs.git.command import run
+from draftfs.git.gate import Caller, Finding, Gate, Judged
 from draftfs.git.people import people_of
 from draftfs.records import Actor
 from draftfs.repo import Repo
@@ -27,6 +28,11 @@ class Verifier:
         """By the records alone, whoever asks. Raises BadRequest `usage`."""
         gate, ends = self._asked(text)
         return gate.range(*ends)
+
+    def worktrees(self) -> tuple[Finding, ...]:
+        """What nothing admits of what agents' worktrees have checked out, and people's branches do not have."""
+        gate = Gate(self._engine, self._root, people_of(self._root), Caller(None, in_root=False, agent=None))
+        return gate.tips(_checked_out(self._root)).findings
 
     def staged(self, index: str | None) -> Judged:
         """As a commit that this caller makes here and now, of the index file `index` (absolute) if it is this worktree's."""
@@ -58,3 +64,12 @@ class Verifier:
         people = people_of(self._root)
         gate = Gate(self._engine, self._repo.top, people, Caller(None, in_root=False, agent=None))
         return gate, ranges.resolve(self._repo.top, text, people)
+
+
+def _checked_out(root: str) -> list[str]:
+    """The commits (ids) that the worktrees have checked out which are there, but for the root."""
+    told = run(root, "worktree", "list", "--porcelain", "-z").out.split("\0\0")
+    listed = ([line.partition(" ")[::2] for line in each.split("\0")] for each in told)
+    worktrees = [dict(lines) for lines in listed]
+    tips = (each.get("HEAD", "") for each in worktrees if "prunable" not in each and each.get("worktree") != root)
+    return list(dict.fromkeys(tip for tip in tips if tip.strip("0")))

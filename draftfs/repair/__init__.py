@@ -8,7 +8,8 @@ record is lost. No number is ever given twice for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from draftfs import layout
 from draftfs.answers import Finding
@@ -66,25 +67,28 @@ def _mend_all(bench: Bench, names: list[str], kept_epochs: Sequence[int]) -> Non
             _mend(bench, name)
 
 
+_MENDERS: Final[dict[str, Callable[[Bench, str], None]]] = {
+    "feed/": files.rebuild_segment,
+    "readers/": files.mend_reader,
+    "objects/": files.recover_object,
+    "jobs/": claims.mend_job,
+    "done/": claims.mend_job,
+    "leases/": claims.mend_lease,
+    "claims/": claims.mend_ended,
+    "admitted/": claims.mend_admissions,
+    "drafts/": drafts.mend_draft,
+}
+
+
 def _mend(bench: Bench, name: str) -> None:
     if name in bench.records.strays:
         bench.discard(name, "no record of the store")
-    elif name.startswith("feed/"):
-        files.rebuild_segment(bench, name)
-    elif name.startswith("objects/"):
-        files.recover_object(bench, name)
-    elif name.startswith(("jobs/", "done/")):
-        claims.mend_job(bench, name)
-    elif name.startswith("leases/"):
-        claims.mend_lease(bench, name)
-    elif name.startswith("claims/"):
-        claims.mend_ended(bench, name)
-    elif name.startswith("admitted/"):
-        claims.mend_admissions(bench, name)
     elif name.endswith("/target.yaml"):
         drafts.mend_index(bench, name)
-    elif name.startswith("drafts/"):
-        drafts.mend_draft(bench, name)
+    else:
+        for prefix, mend_one in _MENDERS.items():
+            if name.startswith(prefix):
+                mend_one(bench, name)
 
 
 def _restore(bench: Bench, name: str, newest: dict[str, bytes | None]) -> bool:

@@ -18,6 +18,12 @@ MENDED: Final = "record.mended"
 DOCTOR: Final = "doctor"
 
 
+def kept_aside(tx: FileTransaction, name: str) -> str:
+    """Keep what stands at `name` under a dated name; words that say where, none when nothing stands there."""
+    aside = salvage.set_aside(tx.folder, name, tx.now.stamp)
+    return f"; what was there is now {aside}" if aside is not None else ""
+
+
 class Bench:
     """One transaction that mends. `records` follows what is put. `log` is the journal as it was when the lock was taken."""
 
@@ -33,8 +39,7 @@ class Bench:
 
     def set_aside(self, name: str) -> str:
         """Keep what stands at `name` under a dated name; words that say where, none when nothing stands there."""
-        aside = salvage.set_aside(self.tx.folder, name, self.tx.now.stamp)
-        return f"; what was there is now {aside}" if aside is not None else ""
+        return kept_aside(self.tx, name)
 
     def discard(self, name: str, why: str) -> None:
         """Take away what is no record at all."""

@@ -76,7 +76,7 @@ def _bury(bench: Bench, number: int, name: str) -> None:
     if accepted:
         bench.say(name, f"written anew from the feed, its text is lost{aside}", job=number)
         return
-    bench.tx.append("job.cancelled", DOCTOR, job=number, because=because)
+    bench.tx.append("job.cancelled", DOCTOR, job=number, because=because, holder=lease.holder if lease else None)
     again = f"draftfs job add {shlex.join([buried.title, *paths])}"
     bench.say(name, f"lost, and job {number} cancelled for it; to go on: {again}{aside}", LOST, number)
 
@@ -118,7 +118,8 @@ def _end_claim(bench: Bench, job: Job, because: str) -> None:
     moved = bench.put_job(moved)
     bench.count_live()
     if ended is None:
-        bench.tx.append("claim.revoked", DOCTOR, job=job.id, epoch=epoch, because=because, state=moved.state)
+        told = {"epoch": epoch, "because": because, "state": moved.state, "holder": job.holder}
+        bench.tx.append("claim.revoked", DOCTOR, job=job.id, **told)
     what = f"the claim of job {job.id} (epoch {epoch}) was ended, its token is dead; the job is {moved.state}"
     bench.say(name, f"{what}{aside}", job=job.id)
 

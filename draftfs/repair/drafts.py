@@ -69,6 +69,7 @@ def _from_root(bench: Bench, told: Event, target: Target | None, number: int) ->
         note=None,
         because="its record was lost, and written anew from its file",
         created_at=told.at,
+        conflicts=int(told.data.get("conflicts") or 0),
     )
 
 

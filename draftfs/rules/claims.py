@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -11,9 +13,9 @@ from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import PrepareAgain, Transaction, View
 from draftfs.errors import Damaged, DraftfsError, Fenced, Refused
 from draftfs.frozen import frozen
-from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob
-from draftfs.rules import admissions, drafts, jobs, receipts
-from draftfs.rules.reservations import Held, lease_by, refuse, remaining, until
+from draftfs.records import Actor, Attempts, Base, DraftRef, EndedClaim, Ending, Job, Lease, NewJob, Waiting
+from draftfs.rules import admissions, drafts, jobs, receipts, turns
+from draftfs.rules.reservations import lease_by, refuse, remaining, until
 
 
 @frozen
@@ -43,11 +45,25 @@ class NotPrepared(PrepareAgain):
 
 
 def claim(
-    transaction: Transaction, number: int, actor: Actor, *, seen: int, ttl: int | None, start: Start, key: str
+    transaction: Transaction,
+    number: int,
+    actor: Actor,
+    *,
+    seen: int,
+    ttl: int | None,
+    start: Start,
+    key: str,
+    ahead: Sequence[Waiting] = (),
 ) -> Claimed:
     """Claim job `number` at version `seen`. Judged in this order: state, version, predecessors, attempts, paths, worktree."""
-    job = jobs.find(transaction, number)
-    _refuse_state(transaction, job)
+    job = claimable(transaction, number, seen, ahead)
+    return _take(transaction, job, actor, ttl, start, key)
+
+
+def claimable(view: View, number: int, seen: int, ahead: Sequence[Waiting] = ()) -> Job:
+    """Job `number`, if it can be claimed now at version `seen` by one behind those who wait `ahead`. Raises Refused."""
+    job = jobs.find(view, number)
+    _refuse_state(view, job)
     if job.version != seen:
         raise Refused(
             "stale_version",
@@ -57,7 +73,7 @@ def claim(
             version=job.version,
             seen=seen,
         )
-    blocked = list(jobs.blockers(transaction, job))
+    blocked = list(jobs.blockers(view, job))
     if blocked:
         raise Refused(
             "not_accepted",
@@ -67,59 +83,46 @@ def claim(
             blocked_by=[{"job": each, "state": state} for each, state in blocked],
         )
     _refuse_spent(job)
-    refuse(transaction, Held(transaction).clashes(job))
-    return _take(transaction, job, actor, ttl, start, key)
+    refuse(view, turns.held(view, ahead).clashes(job))
+    return job
 
 
-def claim_next(transaction: Transaction, actor: Actor, *, ttl: int | None, start: Start, key: str) -> Claimed:
+def claim_next(
+    transaction: Transaction,
+    actor: Actor,
+    *,
+    ttl: int | None,
+    start: Start,
+    key: str,
+    ahead: Sequence[Waiting] = (),
+) -> Claimed:
     """Claim the ready job with the fewest attempts, then the lowest number; one whose paths are held is passed over.
 
     Raises Refused `nothing_ready` (wait) or `all_done` (stop).
     """
-    chosen = next_ready(transaction)
-    return _take(transaction, chosen, actor, ttl, start, key)
+    return _take(transaction, turns.next_ready(transaction, ahead), actor, ttl, start, key)
 
 
 def claim_paths(
-    transaction: Transaction, paths: tuple[str, ...], actor: Actor, *, ttl: int | None, start: Start, key: str
+    transaction: Transaction,
+    paths: tuple[str, ...],
+    actor: Actor,
+    *,
+    ttl: int | None,
+    start: Start,
+    key: str,
+    ahead: Sequence[Waiting] = (),
 ) -> Claimed:
     """Make a job on `paths` and claim it, in one transaction."""
+    free(transaction, paths, ahead)
     (job,) = jobs.add(transaction, [NewJob(title=f"edit {', '.join(paths)}", paths=paths)], actor.name)
-    refuse(transaction, Held(transaction).clashes(job))
     return _take(transaction, job, actor, ttl, start, key)
 
 
-def next_ready(view: View) -> Job:
-    """The job that `claim --next` takes now. Raises Refused `nothing_ready` or `all_done`."""
-    damaged: list[Damaged] = []
-    unfinished = list(jobs.open_jobs(view, damaged))
-    candidates = sorted(
-        (job for job in unfinished if job.state == "open" and not _is_blocked(view, job)),
-        key=lambda job: (job.attempts.used, job.id),
-    )
-    held = Held(view) if candidates else None
-    for job in candidates:
-        if held is not None and not held.clashes(job):
-            return job
-    if damaged:
-        raise damaged[0]  # none of the others can be claimed; whether this one could, or is done, nobody knows
-    if not unfinished:
-        raise Refused("all_done", "no job is left", hint="draftfs job add TITLE PATH…")
-    states = {job.id: job.state for job in unfinished}
-    raise Refused(
-        "nothing_ready",
-        f"none of the {len(unfinished)} unfinished jobs can be claimed now: "
-        + ", ".join(f"job {number} is {state}" for number, state in list(states.items())[:5]),
-        hint="draftfs job list",
-        jobs=[{"job": number, "state": state} for number, state in states.items()],
-    )
-
-
-def _is_blocked(view: View, job: Job) -> bool:
-    try:
-        return any(jobs.blockers(view, job))
-    except Damaged:
-        return True
+def free(view: View, paths: tuple[str, ...], ahead: Sequence[Waiting] = ()) -> tuple[str, ...]:
+    """`paths`, if one behind those who wait `ahead` can have them now. Raises Refused `path_clash`."""
+    refuse(view, turns.held(view, ahead).clashes(paths))
+    return paths
 
 
 def _refuse_state(view: View, job: Job) -> None:
@@ -158,7 +161,7 @@ def _refuse_spent(job: Job) -> None:
 def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, start: Start, key: str) -> Claimed:
     if job.paths != start.paths:
         raise NotPrepared(job.paths)
-    _refuse_second_holder(transaction, actor, start)
+    refuse_second_holder(transaction, actor, start.worktree)
     if start.refusal is not None:
         raise start.refusal
     now, seconds = transaction.now, ttl or transaction.store.settings.claim_ttl
@@ -187,19 +190,21 @@ def _take(transaction: Transaction, job: Job, actor: Actor, ttl: int | None, sta
     admissions.reserve(transaction, job.paths)
     attempts = Attempts(job.attempts.used + 1, job.attempts.max)
     job = jobs.change(transaction, job, "claim", attempts=attempts, holder=actor.name, epoch=epoch, because=None)
+    jobs.follow(transaction, job)
     transaction.append("claim.taken", actor.name, job=job.id, epoch=epoch, paths=job.paths, ttl=seconds)
     return Claimed(claim=dead_or_alive(lease), job=job, newer=start.newer)
 
 
-def _refuse_second_holder(view: View, actor: Actor, start: Start) -> None:
-    if start.worktree is None:
+def refuse_second_holder(view: View, actor: Actor, worktree: str | None) -> None:
+    """Raise Refused `worktree_held` where somebody else holds a claim in this worktree (None: in none)."""
+    if worktree is None:
         return
     for key in view.under(layout.LEASES):
         try:
             lease = view.get(key)
         except Damaged:
             continue  # which worktree it was for cannot be told; its paths stay held all the same
-        if lease is not None and lease.worktree == start.worktree and lease.holder != actor.name:
+        if lease is not None and lease.worktree == worktree and lease.holder != actor.name:
             raise Refused(
                 "worktree_held",
                 f"this worktree belongs to {lease.holder} until {until(view, lease)} (job {lease.job})",
@@ -327,6 +332,16 @@ def submit(transaction: Transaction, number: int, token: str, actor: Actor, note
 
 
 # ── how it ends ──
+
+
+def worker_of(view: View, job: Job) -> str | None:
+    """Whose work a job is that is claimed, submitted or accepted; None where nobody's, or nothing can tell."""
+    if job.holder is not None or job.state not in ("submitted", "accepted"):
+        return job.holder
+    with suppress(Damaged):
+        ended = view.get(layout.ended_claim(job.id, job.epoch))
+        return ended.holder if ended is not None else None
+    return None
 
 
 def end(transaction: Transaction, lease: Lease, how: Ending, by: str, note: str | None) -> tuple[DraftRef, ...]:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from draftfs import layout
-from draftfs.answers import JobChanged, Rejected, draft_info
-from draftfs.engine import Transaction
+from draftfs.answers import JobChanged, JobStanding, Rejected, draft_info
+from draftfs.engine import Transaction, View
 from draftfs.errors import Refused, pasteable
-from draftfs.records import Actor, DraftRef, Ending, Job
+from draftfs.records import Actor, Draft, DraftRef, DraftState, Ending, Job
 from draftfs.rules import claims, drafts, jobs
 
 
 def revoke(transaction: Transaction, number: int, actor: Actor, because: str) -> JobChanged:
     """Take a job from whoever holds it. The attempt stays spent, and the token is dead."""
     job = jobs.find(transaction, number)
-    abandoned = _end(transaction, job, "revoked", actor, because)
+    holder, abandoned = job.holder, _end(transaction, job, "revoked", actor, because)
     job = jobs.change(transaction, job, "lose", holder=None, because=because)
-    transaction.append("claim.revoked", actor.name, job=number, epoch=job.epoch, because=because, state=job.state)
+    told = {"epoch": job.epoch, "because": because, "state": job.state, "holder": holder}
+    transaction.append("claim.revoked", actor.name, job=number, **told)
     return JobChanged(job=job, drafts=abandoned)
 
 
 def cancel(transaction: Transaction, number: int, actor: Actor, because: str | None) -> JobChanged:
     """End a job for good. A worker who holds it is fenced."""
     job = jobs.find(transaction, number)
+    holder = claims.worker_of(transaction, job)
     abandoned = _end(transaction, job, "cancelled", actor, because)
     job = jobs.change(transaction, job, "cancel", holder=None, because=because)
-    transaction.append("job.cancelled", actor.name, job=number, because=because)
+    transaction.append("job.cancelled", actor.name, job=number, because=because, holder=holder)
     return JobChanged(job=job, drafts=abandoned)
 
 
@@ -78,8 +80,9 @@ def reject(transaction: Transaction, number: int, actor: Actor, because: str) ->
             refs.append(ref)
     decided = any(jobs.find(transaction, each).state == "accepted" for each in job.contest)
     event: jobs.JobEvent = "cancel" if decided and job.state == "submitted" else "reject"
+    holder = claims.worker_of(transaction, job)
     job = jobs.change(transaction, job, event, drafts=(), because=because)
-    transaction.append("job.rejected", actor.name, job=number, because=because, state=job.state)
+    transaction.append("job.rejected", actor.name, job=number, because=because, state=job.state, holder=holder)
     return JobChanged(job=job, drafts=tuple(refs))
 
 
@@ -125,6 +128,7 @@ def settle(
         job = transaction.get(layout.job(number)) if number is not None else None
         if job is None or job.state != "submitted":
             continue
+        drafts.supersede_rivals(transaction, job)
         states = [getattr(drafts.readable(transaction, ref), "state", "waiting") for ref in job.drafts]
         if "waiting" not in states and "promoted" in states:
             cancelled += _accept(transaction, job, actor)
@@ -135,9 +139,74 @@ def settle(
 def _accept(transaction: Transaction, job: Job, actor: Actor) -> tuple[int, ...]:
     """Siblings of the job's contest that nobody has handed in yet are cancelled; submitted ones stay, as alternatives."""
     job = jobs.change(transaction, job, "accept")
-    transaction.append("job.accepted", actor.name, job=job.id)
+    transaction.append("job.accepted", actor.name, job=job.id, holder=claims.worker_of(transaction, job))
     siblings = [number for number in job.contest if number != job.id]
     idle = [number for number in siblings if jobs.find(transaction, number).state in ("open", "claimed", "failed")]
     for number in idle:
         cancel(transaction, number, actor, f"job {job.id} of the same contest was accepted")
     return tuple(idle)
+
+
+# ── a choice that is taken back ──
+
+
+def is_sibling(view: View, one: Draft, other: Draft) -> bool:
+    """Whether two drafts come from different jobs of one contest."""
+    if one.job is None or other.job is None or one.job == other.job:
+        return False
+    return other.job in jobs.find(view, one.job).contest
+
+
+def is_spare(view: View, old: Draft, new: Draft) -> bool:
+    """Whether `old`, a draft that its job had not handed in last, gives way to another of the same job."""
+    return old.job is not None and old.job == new.job and old.ref not in jobs.find(view, old.job).drafts
+
+
+def step_back(transaction: Transaction, draft: Draft, actor: Actor) -> tuple[int, ...]:
+    """The draft was chosen, and is no longer: it waits again. Returns its job if that was accepted and is submitted again.
+
+    Raises Refused `dependent_claimed`.
+    """
+    job = jobs.find(transaction, draft.job) if draft.job is not None else None
+    returned = job is not None and job.state == "accepted"
+    if job is not None and returned:
+        if job.followed_by is not None:
+            raise Refused(
+                "dependent_claimed",
+                f"job {job.followed_by} comes after job {job.id} and has been claimed: what job {job.id} was accepted for"
+                f" stays in {draft.target}",
+                hint=f"draftfs job add TITLE -- {pasteable(draft.target)}, for what is to change",
+                job=job.id,
+                followed_by=job.followed_by,
+            )
+        job = jobs.change(transaction, job, "return", drafts=_with(job.drafts, draft.ref))
+        told = {"target": draft.target, "number": draft.number, "holder": claims.worker_of(transaction, job)}
+        transaction.append("job.returned", actor.name, job=job.id, **told)
+    drafts.undecide(transaction, draft, _unchosen(transaction, draft, job))
+    if job is not None and job.state == "submitted":
+        drafts.return_rivals(transaction, job, draft)
+    return (job.id,) if job is not None and returned else ()
+
+
+def _with(handed_in: tuple[DraftRef, ...], ref: DraftRef) -> tuple[DraftRef, ...]:
+    """The job's drafts with this one, which a person had chosen though a newer one was handed in."""
+    return handed_in if ref in handed_in else (*(each for each in handed_in if each.target != ref.target), ref)
+
+
+def _unchosen(view: View, draft: Draft, job: Job | None) -> DraftState:
+    """What a draft is that is chosen no longer: waiting, where somebody's decision on it is still due."""
+    if job is None:
+        return "waiting"
+    ended = view.get(layout.ended_claim(job.id, draft.epoch)) if draft.epoch is not None else None
+    if ended is not None and ended.how != "submitted":
+        return "abandoned"
+    lease = view.get(layout.lease(job.id))
+    due = job.drafts if job.state in ("submitted", "accepted") else lease.drafts if lease is not None else ()
+    return "waiting" if draft.ref in due else "superseded"
+
+
+def standing(view: View, numbers: Iterable[int | None]) -> tuple[JobStanding, ...]:
+    """How these jobs, and their siblings, stand now."""
+    found = [jobs.find(view, number) for number in dict.fromkeys(numbers) if number is not None]
+    family = sorted({number for job in found for number in (job.id, *job.contest)})
+    return tuple(JobStanding(number, jobs.find(view, number).state) for number in family)

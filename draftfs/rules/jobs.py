@@ -11,7 +11,7 @@ from draftfs.engine import Transaction, View
 from draftfs.errors import BadRequest, Damaged, NotFound, Refused
 from draftfs.records import FINISHED, Attempts, Job, JobState, NewJob
 
-JobEvent = Literal["claim", "release", "lose", "submit", "accept", "reject", "retry", "cancel"]
+JobEvent = Literal["claim", "release", "lose", "submit", "accept", "reject", "retry", "cancel", "return"]
 
 TRANSITIONS: Final[dict[tuple[JobState, JobEvent], JobState]] = {
     ("open", "claim"): "claimed",
@@ -26,8 +26,9 @@ TRANSITIONS: Final[dict[tuple[JobState, JobEvent], JobState]] = {
     ("claimed", "cancel"): "cancelled",
     ("submitted", "cancel"): "cancelled",
     ("failed", "cancel"): "cancelled",
+    ("accepted", "return"): "submitted",
 }
-"""`lose` is a lapse, a failed release and a revocation. What leads back to `open` leads to `failed` when no attempt is
+"""`lose` is a lapse, a failed release and a revocation; `return` takes an acceptance back. What leads back to `open` leads to `failed` when no attempt is
 left: see `next_state`."""
 
 
@@ -64,6 +65,8 @@ def change(transaction: Transaction, job: Job, event: JobEvent, **fields: Any) -
             state=job.state,
             version=job.version,
         )
+    if job.state in FINISHED:
+        transaction.delete(layout.done(job.id))
     return save(transaction, replace(job, state=state, **fields))
 
 
@@ -76,6 +79,7 @@ _PAST: Final[dict[JobEvent, str]] = {
     "reject": "rejected",
     "retry": "retried",
     "cancel": "cancelled",
+    "return": "taken back",
 }
 
 
@@ -246,6 +250,15 @@ def blockers(view: View, job: Job) -> Iterator[tuple[int, JobState]]:
         siblings = [find(view, each) for each in before.contest if each != number]
         if not any(each.state == "accepted" for each in (before, *siblings)):
             yield number, before.state
+
+
+def follow(transaction: Transaction, job: Job) -> None:
+    """Note in the jobs that `job` comes after that it has been claimed: their acceptance is not to be taken back."""
+    for number in job.after:
+        before = find(transaction, number)
+        for each in (before, *(find(transaction, sibling) for sibling in before.contest if sibling != number)):
+            if each.state == "accepted" and each.followed_by is None:
+                transaction.put(layout.done(each.id), replace(each, followed_by=job.id))
 
 
 def open_jobs(view: View, damaged: list[Damaged]) -> Iterator[Job]:

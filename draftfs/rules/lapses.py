@@ -13,20 +13,19 @@ from draftfs.engine import Transaction, View
 from draftfs.errors import Damaged, EnvironmentFault, NotFound
 from draftfs.records import Lease
 from draftfs.rules import jobs
-from draftfs.rules.reservations import is_overdue
+from draftfs.rules.reservations import is_overdue, remaining
 
 SYSTEM: Final = "draftfs"
 
 
 def overdue(view: View) -> Iterator[Lease]:
     """Live leases past their deadline. One of an earlier boot is not: it is given its full ttl once more first (§4)."""
-    for key in view.under(layout.LEASES):
-        try:
-            lease = view.get(key)
-        except Damaged:
-            continue  # what cannot be read cannot lapse; its paths stay held until doctor mends it
-        if lease is not None and is_overdue(view, lease):
-            yield lease
+    return (lease for lease in _readable(view) if is_overdue(view, lease))
+
+
+def next_due(view: View) -> float | None:
+    """Seconds until the next live claim lapses; None where none is held."""
+    return min((remaining(view, lease) for lease in _readable(view)), default=None)
 
 
 def due(view: View) -> bool:
@@ -80,17 +79,21 @@ def _can_end(view: View, lease: Lease) -> bool:
 
 
 def _of_another_boot(view: View) -> Iterator[Lease]:
+    return (lease for lease in _readable(view) if lease.boot != view.now.boot)
+
+
+def _readable(view: View) -> Iterator[Lease]:
+    """The live leases. What cannot be read cannot lapse: its paths stay held until doctor mends it."""
     for key in list(view.under(layout.LEASES)):
-        try:
+        with suppress(Damaged):
             lease = view.get(key)
-        except Damaged:
-            continue  # doctor mends it; counting its time from a file that lies would be worse
-        if lease is not None and lease.boot != view.now.boot:
-            yield lease
+            if lease is not None:
+                yield lease
 
 
 def _rebase(transaction: Transaction, lease: Lease) -> None:
     now = transaction.now
     deadline, expires = now.awake_ns + lease.ttl * NANOSECONDS, rfc3339(now.wall + lease.ttl)
     transaction.put(layout.lease(lease.job), replace(lease, deadline_ns=deadline, boot=now.boot, expires_at=expires))
-    transaction.append("claim.restarted", SYSTEM, job=lease.job, epoch=lease.epoch, ttl=lease.ttl)
+    told = {"epoch": lease.epoch, "ttl": lease.ttl, "holder": lease.holder}
+    transaction.append("claim.restarted", SYSTEM, job=lease.job, **told)

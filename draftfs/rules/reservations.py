@@ -6,7 +6,7 @@ Reservations are read from the live leases. A claimed job whose lease is missing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from draftfs import layout, tokens
@@ -14,18 +14,20 @@ from draftfs.clock import NANOSECONDS, rfc3339, span
 from draftfs.engine import View
 from draftfs.errors import Damaged, Refused
 from draftfs.frozen import frozen
-from draftfs.records import Job, Lease
+from draftfs.records import Job, Lease, Waiting
 
 
 @frozen
 class Reservation:
-    """What one claim holds. `lease` is None where the job is claimed but its lease cannot be read."""
+    """What one claim holds. `lease` is None where the job is claimed but its lease cannot be read; or where it is kept for
+    one who is `waiting` for it (then `job` is 0 where that is for no job)."""
 
     job: int
     holder: str
     paths: tuple[str, ...]
     lease: Lease | None
     problem: str | None = None
+    waiting: Waiting | None = None
 
 
 @frozen
@@ -75,30 +77,32 @@ def _claimed(view: View, but: set[int]) -> Iterator[Job]:
 
 
 class Held:
-    """The paths held now, indexed by segment, so that asking costs by what is asked."""
+    """The paths held now, and those `kept` for others, indexed by segment, so that asking costs by what is asked."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, kept: Iterable[Reservation] = ()) -> None:
         self._fold = view.store.fold
         self._at: dict[str, list[tuple[str, Reservation]]] = {}
         self._below: dict[str, list[tuple[str, Reservation]]] = {}
-        for reservation in reservations(view):
+        for reservation in (*reservations(view), *kept):
             for path in reservation.paths:
                 key = self._fold.key(path)
                 self._at.setdefault(key, []).append((path, reservation))
                 for ancestor in _ancestors(key):
                     self._below.setdefault(ancestor, []).append((path, reservation))
 
-    def clashes(self, job: Job) -> tuple[Clash, ...]:
-        """Every clash of the job's paths with what others hold. Jobs of one contest do not clash with each other."""
-        found: dict[tuple[str, str, int], Clash] = {}
-        for path in job.paths:
+    def clashes(self, wanted: Job | tuple[str, ...]) -> tuple[Clash, ...]:
+        """Every clash of a job's paths, or of these, with what others hold. Jobs of one contest do not clash with each other."""
+        found: dict[tuple[str, str, int, str], Clash] = {}
+        job = None if isinstance(wanted, tuple) else wanted
+        for path in wanted if isinstance(wanted, tuple) else wanted.paths:
             key = self._fold.key(path)
             hits = [*self._at.get(key, ()), *self._below.get(key, ())]
             for ancestor in _ancestors(key):
                 hits += self._at.get(ancestor, ())
             for held, by in hits:
-                if by.job == job.id or by.job not in job.contest:  # itself: a lease whose job forgot about it
-                    found[path, held, by.job] = Clash(path, held, by)
+                # By itself, too: a lease whose job forgot about it.
+                if job is None or by.job == job.id or by.job not in job.contest:
+                    found[path, held, by.job, by.holder] = Clash(path, held, by)
         return tuple(found[each] for each in sorted(found))
 
     def over(self, path: str) -> Reservation | None:
@@ -119,7 +123,7 @@ def refuse(view: View, clashes: tuple[Clash, ...]) -> None:
     if not clashes:
         return
     for clash in clashes:
-        if clash.by.lease is None:
+        if clash.by.lease is None and clash.by.waiting is None:
             raise Damaged(
                 "damaged",
                 f"{clash.held} stays held by job {clash.by.job} ({clash.by.holder}): {clash.by.problem}",
@@ -130,28 +134,41 @@ def refuse(view: View, clashes: tuple[Clash, ...]) -> None:
     longest = max(each["expires_in"] for each in described)
     raise Refused(
         "path_clash",
-        "; ".join(
-            f"{each['path']} is held by {each['holder']} (job {each['job']}"
-            + (f", as {each['held']}" if each["held"] != each["path"] else "")
-            + f") until {each['expires_at']}, {span(each['expires_in'])} from now"
-            for each in described
-        ),
-        hint=f"wait for it ({span(longest)} at most, unless it is renewed), or take another job: draftfs claim --next",
+        "; ".join(map(_in_words, described)),
+        hint=f"wait for it with --wait ({span(longest)} at most, unless it is renewed), or: draftfs claim --next",
         clashes=described,
     )
 
 
+def _in_words(clash: dict[str, Any]) -> str:
+    job = f"job {clash['job']}" if clash["job"] else ""
+    as_ = f"as {clash['held']}" if clash["held"] != clash["path"] else ""
+    how = ", ".join(filter(None, (job, as_)))
+    return (
+        f"{clash['path']} is {'waited for' if clash['waiting'] else 'held'} by {clash['holder']}"
+        + (f" ({how})" if how else "")
+        + f" until {clash['expires_at']}, {span(clash['expires_in'])} from now"
+    )
+
+
 def describe(view: View, clash: Clash) -> dict[str, Any]:
-    lease = clash.by.lease
-    assert lease is not None
+    """The clash as a refusal's details have it. With `waiting` nobody holds the path, but somebody was there before."""
+    lease, waiting = clash.by.lease, clash.by.waiting
+    if waiting is not None:
+        left = max(0.0, (waiting.until_ns - view.now.awake_ns) / NANOSECONDS)
+        expires = rfc3339(view.now.wall + left)
+    else:
+        assert lease is not None
+        left, expires = remaining(view, lease), until(view, lease)
     return {
         "path": clash.path,
         "held": clash.held,
-        "job": lease.job,
-        "holder": lease.holder,
-        "epoch": lease.epoch,
-        "expires_at": until(view, lease),
-        "expires_in": remaining(view, lease),
+        "job": clash.by.job or None,
+        "holder": clash.by.holder,
+        "epoch": lease.epoch if lease is not None else None,
+        "expires_at": expires,
+        "expires_in": left,
+        "waiting": waiting is not None,
     }
 
 

@@ -70,6 +70,13 @@ class Site:
         """What `ls` says about one target."""
         return next((each for each in self.run("me", "ls")["targets"] if each["target"] == name), None)
 
+    def check(self, *kinds: str, who: str = "me") -> list[tuple[str, str]]:
+        """Kind and path of what `check` finds: of these kinds, or of all but the hooks."""
+        ran = self.raw(who, "check", "--json", *(word for kind in kinds for word in ("--kind", kind)))
+        found = json.loads(ran.out)["data"]["findings"]
+        assert ran.status == (6 if found else 0), ran
+        return [(each["kind"], each["path"]) for each in found if kinds or each["kind"] != "hook"]
+
     def guard(self) -> None:
         """Install the hooks, as the set-up of the cases has it."""
         hooks.install(str(self.root))

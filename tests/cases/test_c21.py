@@ -45,6 +45,18 @@ def test_the_same_in_all_four_settings(site, quoted, locale):
     text = site.raw("me", "ls").out
     assert len(text.splitlines()) == len(NAMES)
     assert not set(text) & {"\x1b", "\x07"}
+    events = {event["kind"]: event["data"] for event in site.run("me", "read --as r")["events"]}
+    assert sorted(events["claim.taken"]["paths"]) == sorted(NAMES)
+    assert {each["target"] for each in events["claim.submitted"]["drafts"]} == set(NAMES)
+    read = site.raw("me", "read", "--as", "r").out
+    assert [line for line in read.splitlines() if "bad" in line]
+    assert not set(read) & {"\x1b", "\x07"}
+    compared = site.raw("me", "diff", "--", "nl\nx.md.draft-0001@bob")
+    assert (compared.status, compared.out.splitlines()[:2]) == (
+        0,
+        ["--- nl\\x0ax.md", "+++ nl\\x0ax.md.draft-0001@bob"],
+    )
+    assert {each[1] for each in site.check()} == set(NAMES)
     promoted = site.run("me", "promote", "--yes", "--", *(each["file"] for each in drafted))["promoted"]
     assert len(promoted) == len(NAMES)
     for name in NAMES:

@@ -20,8 +20,9 @@ def test_behind_the_separator(site, name):
     assert "+new" in difference.out
     (line,) = site.run("me", "ls", "--", name)["targets"]
     assert line["target"] == name
-    site.run("me", "promote --yes", "--", name, "1")
+    made = site.run("me", "promote --yes --commit", "--", name, "1")["commit"]
     assert site.read(name) == b"new\n"
+    assert git("show", "--format=", "--name-only", "-z", made, cwd=site.root) == f"{name}\0"
     status = git("status", "--porcelain", "-z", cwd=site.root)
     assert " M other.md\0" in status
     assert "?? secret.bin\0" in status

@@ -17,5 +17,7 @@ def test_no_bytes_cross_over(site, setting):
         drafted = site.hand_in(who, name, f"{who}'s\n")
         assert (drafted["target"], drafted["file"]) == (name, f"{name}.draft-0001@{who}")
     assert [each["target"] for each in site.run("me", "ls")["targets"]] == sorted([COMPOSED, DECOMPOSED])
+    assert sorted(site.check()) == sorted(("unpromoted", name) for name in (COMPOSED, DECOMPOSED))
     site.run("me", "promote --yes", f"{COMPOSED}.draft-0001@ann", f"{DECOMPOSED}.draft-0001@bob")
     assert (site.read(COMPOSED), site.read(DECOMPOSED)) == (b"ann's\n", b"bob's\n")
+    assert site.check() == []

@@ -62,6 +62,10 @@ def test_on_a_volume_that_folds_case(tmp_path):
         )
         assert ran.returncode != 0
         assert "held by ann" in ran.stderr
+        for name in ("Alice", "alice"):
+            assert Store.open(str(root), agent=name).read(limit=1).page == f"{name}:1:1"
+        Store.open(str(root), agent="Alice").acknowledge("Alice:1:1")
+        assert Store.open(str(root), agent="alice").read(limit=1).acknowledged == 0
         first = ann.draft(["A.md"]).drafts[0]
         second = ann.draft(["a.md"]).drafts[0]
         assert (first.number, second.number, second.target) == (1, 2, first.target)

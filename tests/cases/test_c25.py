@@ -18,6 +18,9 @@ def test_the_api_refuses_it(field, name):
     with refused(field, "bad_name") as caught:
         field.open(field.worktree("ann"), agent=name)
     assert "\n" not in caught.value.message
+    with refused(field, "bad_name") as caught:
+        field.ann.send(["bob", name], "")
+    assert "\n" not in caught.value.message
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a\nb", "--help", "hand-edit"])
@@ -29,6 +32,8 @@ def test_the_command_line_refuses_it_first(real, name):
     assert "\n" not in error(ran, 2, "bad_name")["message"]
     ran = draftfs("claim", "1", "--seen", "1", "--json", cwd=where, agent=name)
     error(ran, 2, "bad_name")
+    error(draftfs("send", f"--to={name}", "--subject", "", "--json", cwd=where), 2, "bad_name")
+    error(draftfs("read", f"--as={name}", "--after", "x", "--json", cwd=where), 2, "bad_name")
     plain = draftfs("claim", "1", "--seen", "1", f"--as={name}", cwd=where)
     assert plain.err.startswith("error: ")
     assert plain.err.count("\n") == plain.err.count("error: ") + plain.err.count("hint: ")
@@ -59,4 +64,8 @@ def test_a_persons_name_is_text_and_never_a_path(real):
     assert (real.root / drafted["file"]).is_file()
     log = draftfs("log", cwd=real.root)
     assert len(log.out.splitlines()) == len(real.me.log())
+    read = data(run(real, "me", "read"))
+    assert read["page"].startswith("_..-x-y-")
+    assert read["events"][-1]["actor"] == real.me.actor.name
+    data(run(real, "me", "ack", read["page"]))
     data(run(real, "me", "submit"))

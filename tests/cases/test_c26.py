@@ -43,6 +43,15 @@ def test_the_same_through_processes(real):
         data(run(real, name, "release", "--job", str(job), "--token", token))
 
 
+def test_readers_have_positions_of_their_own(real):
+    for name in ("007", "7"):
+        assert data(run(real, name, "read", "--limit", "1"))["page"] == f"{name}:1:1"
+    data(run(real, "007", "ack", "007:1:1"))
+    error(run(real, "7", "ack", "007:1:1"), 3, "not_handed_out")
+    assert data(run(real, "7", "read", "--limit", "1"))["acknowledged"] == 0
+    assert sorted(path.name for path in (real.store / "readers").iterdir()) == ["007.yaml", "7.yaml"]
+
+
 @pytest.mark.parametrize("name", ["~", "12:30", ".inf", "=", "<<", "!!!", "???"])
 def test_names_that_are_none(field, name):
     with refused(field, "bad_name"):

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from draftfs import BadRequest, NotFound
+from draftfs import BadRequest, NotFound, layout, tokens
+from draftfs.codec import to_plain
 from draftfs.errors import DraftfsError
 from tests.cases.odd_text import NAMES, NO_NAMES, TEXTS, by_two_readers, cli_json, text_of
 from tests.damage.lived import edit
@@ -53,6 +54,26 @@ def test_notes_and_receipt_keys_come_back_as_they_went_in(field):
     shown = draftfs("ls", "--all", cwd=field.root).out
     assert len(shown.splitlines()) == len(TEXTS), "one line a draft, whatever the notes hold"
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]", shown)
+
+
+def test_messages_come_back_as_they_went_in(field):
+    me, texts = field.me, [text for text in TEXTS if len(text) < 1000]
+    for number, text in enumerate(texts):
+        key = f"message {number}"
+        assert me.send(["r"], text, text, receipt=key).subject == text
+        record = by_two_readers(field.store / layout.receipt(tokens.digest(key)).name)
+        assert text_of(record["answer"]["subject"]) == text
+    lines = (field.store / "feed/0000001.jsonl").read_text("ascii").splitlines()[2:]
+    page = cli_json("read", "--as", "r", "--limit", "1000", cwd=field.root)["events"][2:]
+    api = [to_plain(event) for event in field.open(agent="r").read(limit=1000).events][2:]
+    assert [json.loads(line) for line in lines] == page == api
+    assert [(each["data"]["subject"], each["data"]["body"]) for each in page] == [(text, text) for text in texts]
+    for command in ("log", "read"):
+        shown = draftfs(command, "--limit", "1000", "--as", "r", cwd=field.root).out
+        assert len(shown.splitlines()) == len(texts) + (3 if command == "read" else 2), "one line an event"
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]", shown)
+    sent = cli_json("send", "--to", "r", "--subject", "-", "--body", "--all", "--receipt", "no", cwd=field.root)
+    assert (sent["subject"], me.log()[-1].data["body"]) == ("-", "--all")
 
 
 def test_receipt_keys_are_told_apart_on_the_command_line(field):

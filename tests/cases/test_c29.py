@@ -25,6 +25,11 @@ def test_nul_is_refused_everywhere(field, nul):
         lambda: me.cancel_job(2, because=nul),
         lambda: ann.draft(["docs/spec.md"], note=nul),
         lambda: ann.submit(note=nul),
+        lambda: ann.send(["bob"], nul),
+        lambda: ann.send(["bob"], "x", nul),
+        lambda: ann.send([nul], "x"),
+        lambda: ann.read(kinds=[nul]),
+        lambda: ann.acknowledge(f"ann:1:{nul}"),
         lambda: ann.renew(receipt=nul),
         lambda: field.open(agent=nul),
     ):

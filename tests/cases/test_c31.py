@@ -54,3 +54,30 @@ def test_markers_in_texts_are_text_all_the_way(field, ending):
     field.me.promote(field.me.job_drafts(1))
     assert (field.root / "docs/spec.md").read_bytes() == text.encode()
     assert [event.data["note"] for event in field.me.log() if event.kind == "claim.submitted"] == [text]
+
+
+def test_a_merge_that_conflicts_is_a_draft_with_marks_and_a_count(site):
+    """The target is untouched; the result is promoted by force only, and then holds the marks as they are."""
+    site.hand_in("ann", "docs/spec.md", "hers\n")
+    site.write("me", "docs/spec.md", "mine\n")
+    merged = site.run("me", "merge", "docs/spec.md", "1")
+    (made,) = merged["drafts"]
+    assert (merged["conflicts"], made["conflicts"], made["number"]) == (1, 1, 2)
+    assert site.read("docs/spec.md") == b"mine\n"
+    text = site.read(made["file"])
+    assert text == b"<<<<<<< docs/spec.md\nmine\n=======\nhers\n>>>>>>> docs/spec.md.draft-0001@ann\n"
+    line = site.line("docs/spec.md")["drafts"][1]
+    assert ("conflicts" in line["flags"], line["draft"]["conflicts"]) == (True, 1)
+    error = site.refused("me", "conflicts", "promote --yes", "docs/spec.md", "2")
+    assert "--force" in error["hint"]
+    site.run("me", "promote --yes --force", "docs/spec.md", "2")
+    assert site.read("docs/spec.md") == text
+
+
+def test_check_says_which_record_is_marked_and_goes_on(real):
+    real.damaged = True
+    path = real.store / "jobs/0001.yaml"
+    path.write_text(path.read_text().replace("\npaths", f"\n{MARKERS}paths"))
+    (real.root / "a.txt.draft-0001@eve").write_text("x")
+    found = [(each.kind, each.path) for each in real.me.check(kinds=["damaged", "unrecorded"]).findings]
+    assert found == [("damaged", "jobs/0001.yaml"), ("unrecorded", "a.txt.draft-0001@eve")]

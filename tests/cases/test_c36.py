@@ -1,4 +1,4 @@
-"""C36: read-only, and permission denied. (`status`, `check`, `regenerate` come with those commands; what only
+"""C36: read-only, and permission denied. (`check`, `regenerate` come with those commands; what only
 another user sees is in tests/disk.)"""
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ def test_a_read_only_disk(site):
         assert (jobs[0]["state"], jobs[0]["expires_in"]) == ("claimed", 0)
         assert site.run("me", "ls")["targets"][0]["drafts"][0]["draft"]["number"] == 1
         assert site.run("me", "log")["events"]
+        status = site.run("me", "status")["status"]
+        assert ([each["expires_in"] for each in status["claims"]], len(status["targets"])) == ([0], 1)
         assert site.raw("me", "diff", f"{SPEC}.draft-0001@ann").status == 0
         for who, words in (
             ("me", ("claim", "2", "--seen", "1")),

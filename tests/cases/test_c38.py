@@ -31,6 +31,8 @@ def test_the_bit_is_the_drafts_and_the_rest_the_targets(site, before, bit, after
     site.run("me", "promote --yes", "docs/spec.md", "1")
     assert mode(site.root / "docs/spec.md") == after
     assert ("mode change" in git("diff", "--summary", cwd=site.root)) == bit
+    site.run("me", "promote --yes --undo", "docs/spec.md")
+    assert mode(site.root / "docs/spec.md") == {0o755: 0o755, 0o640: 0o640, 0o664: 0o664}[before]
 
 
 def test_a_hard_link_is_broken_off_and_the_answer_says_so(site):

@@ -50,3 +50,20 @@ def test_a_folder_becomes_a_file(site):
     assert site.run("ann", "draft --delete", "d/x")["drafts"][0]["delete"] is True
     site.refused("bob", "path_clash", "claim", "d")
     site.run("ann", "release")
+
+
+def test_check_names_the_change_of_kind(site):
+    both(site)
+    site.hand_in("ann", "A1", "x")
+    to_folder(site.root)
+    data = site.run("me", "check --kind outdated --kind stale", status=6)["findings"]
+    assert [(each["kind"], each["path"]) for each in data] == [("outdated", "A1")]
+    assert "it is a folder" in data[0]["message"]
+    (site.root / "A1/A1").unlink()
+    (site.root / "A1").rmdir()
+    site.write("me", "A1", "file\n")
+    assert site.check("outdated", "stale") == []
+    site.run("me", "promote --yes", "A1", "1")
+    to_folder(site.root)
+    assert site.check("outdated", "stale") == [("stale", "A1")]
+    assert site.read("A1/A1") == b"inside\n"

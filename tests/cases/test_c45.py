@@ -30,6 +30,9 @@ def test_a_rename_is_not_followed_and_a_deletion_is_proposed(site):
     site.run("ann", "submit")
     site.run("me", "promote --yes", "docs/spec.md", "1")
     assert not (site.root / "docs/spec.md").exists()
+    undone = site.run("me", "promote --yes --undo", "docs/spec.md")
+    assert (undone["returned"], site.read("docs/spec.md")) == ([3], b"v0\n")
+    assert git("status", "--porcelain", cwd=site.root) == ""
 
 
 def test_a_target_that_went_while_a_draft_waits(site):
@@ -60,3 +63,15 @@ def test_a_deletion_and_a_rename_as_commits(guarded):
     site.run("ann", "draft --delete", "docs/spec.md")
     site.run("ann", "submit")
     assert site.run("me", "verify", "main..wa")["findings"] == []
+
+
+def test_check_says_that_a_target_went_and_where_it_may_be(site):
+    site.hand_in("ann", "docs/spec.md", "new\n")
+    git("mv", "docs/spec.md", "docs/g.md", cwd=site.root)
+    (finding,) = site.run("me", "check --kind outdated", status=6)["findings"]
+    assert "docs/spec.md is gone, perhaps renamed to docs/g.md" in finding["message"]
+    git("commit", "-qam", "moved", cwd=site.root)
+    (finding,) = site.run("me", "check --kind outdated", status=6)["findings"]
+    assert "perhaps renamed to docs/g.md" in finding["message"]
+    site.run("me", "promote --yes --force", "docs/spec.md", "1")
+    assert site.check("outdated") == []

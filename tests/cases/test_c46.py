@@ -22,10 +22,45 @@ def test_a_contest(site):
     assert (answer["accepted"], answer["cancelled"]) == ([jobs[0]], [jobs[2]])
     site.write("cy", "docs/spec.md", "late\n")
     site.refused("cy", "fenced", "draft", "docs/spec.md", status=4)
-    assert site.run("me", "job show", str(jobs[1]))["job"]["state"] == "submitted"
-    site.refused("me", "job_not_open", "promote --yes", "docs/spec.md", "2")
-    again = site.run("me", "promote --yes", "docs/spec.md", "1")["promoted"][0]
-    assert (again["changed"], site.read("docs/spec.md")) == (False, b"ann's\n")
+    moved = site.run("me", "promote --yes", "docs/spec.md", "2")
+    assert (moved["accepted"], moved["returned"], moved["promoted"][0]["replaced"]) == ([jobs[1]], [jobs[0]], 1)
+    states = dict(zip(jobs, ("submitted", "accepted", "cancelled"), strict=True))
+    assert moved["jobs"] == [{"job": job, "state": state} for job, state in states.items()]
+    site.run("me", "promote --yes", "docs/spec.md", "1")
+    again = site.run("me", "promote --yes", "docs/spec.md", "1")
+    assert (again["promoted"][0]["changed"], again["accepted"], again["returned"]) == (False, [], [])
+    later = site.run("me", "job add", "later", "later.md", "--after", str(jobs[2]))["jobs"][0]["id"]
+    site.run("bob", "claim", str(later), "--seen", "1")
+    error = site.refused("me", "dependent_claimed", "promote --yes", "docs/spec.md", "2")
+    assert error["details"]["followed_by"] == later
+    site.refused("me", "dependent_claimed", "promote --yes --undo", "docs/spec.md")
+    assert site.read("docs/spec.md") == b"ann's\n"
+
+
+def test_undone(site):
+    jobs = contest(site)
+    for number in ("1", "2"):
+        site.run("me", "promote --yes", "docs/spec.md", number)
+    undone = site.run("me", "promote --yes --undo", "docs/spec.md")
+    assert (undone["undone"][0]["chosen"], undone["accepted"], undone["returned"]) == (1, [jobs[0]], [jobs[1]])
+    assert site.read("docs/spec.md") == b"ann's\n"
+    said = site.raw("me", "promote", "--undo", "docs/spec.md").out
+    assert "docs/spec.md holds again what draft 1 replaced; nothing is chosen for it now" in said
+    assert f"job {jobs[0]} is submitted again" in said
+    assert site.read("docs/spec.md") == b"v0\n"
+    site.refused("me", "no_draft", "promote --yes --undo", "docs/spec.md", status=5)
+
+
+def test_a_plan_and_a_hand_edit(site):
+    contest(site)
+    plan = site.run("me", "promote --dry-run", "docs/spec.md", "2")["plan"]
+    site.write("me", "docs/spec.md", "by hand\n")
+    error = site.refused("me", "target_moved", f"promote --plan {plan}", "docs/spec.md", "2")
+    assert all(word in error["hint"] for word in ("draftfs diff", "draftfs merge", "--force"))
+    assert site.read("docs/spec.md") == b"by hand\n"
+    site.write("me", "docs/spec.md", "v0\n")
+    assert site.run("me", f"promote --plan {plan}", "docs/spec.md", "2")["plan"] == plan
+    assert site.read("docs/spec.md") == b"bob's\n"
 
 
 def test_a_hand_edit(site):

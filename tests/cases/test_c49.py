@@ -15,6 +15,7 @@ def test_a_worker_that_is_killed_twice(field):
         field.ann.claim(3, seen=field.version(3))
     assert "all 2 of its attempts" in caught.value.message
     assert "draftfs job retry 3" in caught.value.hint
+    assert [line.job.id for line in field.me.status().undecided] == [3]
     assert field.ann.claim_next().job.id == 1
     version = field.version(3)
     retried = field.me.retry_job(3)

@@ -51,6 +51,9 @@ def test_c_another_version_is_another_request(real):
     assert (refusal["details"]["holder"], refusal["details"]["epoch"]) == ("ann", 1)
     assert refusal["details"]["expires_at"] in refusal["message"]
     assert "--receipt" in refusal["hint"]
+    for claim in (["1", "--seen", "2"], ["docs/spec.md"]):  # she does not queue behind herself
+        code = "job_not_open" if claim[0] == "1" else "path_clash"
+        assert "ann" in error(run(real, "ann", "claim", *claim, "--wait", "60s"), 3, code)["message"]
 
 
 def test_d_the_next_one(real):

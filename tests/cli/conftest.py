@@ -123,26 +123,49 @@ def place(tmp_path) -> Place:
         assert answer(checkup)["findings"] == []
 
 
-def in_terminal(
-    *arguments: str, cwd: Path, typed: bytes = b"", agent: str | None = None, **more: str
-) -> tuple[int, str]:
-    """Run the command with all three streams on a terminal; what it shows, and its status."""
+def asking(*arguments: str, cwd: Path, agent: str | None = None, **more: str) -> tuple[int, subprocess.Popen[bytes]]:
+    """Start the command with all three streams on a terminal; the terminal's other side, and the process."""
     leader, follower = pty.openpty()
     settings = environment(agent, **{"TERM": "xterm", "COLUMNS": "120", "GIT_PAGER": "cat", **more})
     process = subprocess.Popen(
         [*PROGRAM, *arguments], cwd=cwd, env=settings, stdin=follower, stdout=follower, stderr=follower
     )
     os.close(follower)
-    if typed:
-        os.write(leader, typed)
+    return leader, process
+
+
+def read_until(leader: int, end: bytes | None) -> bytes:
+    """What the terminal shows, up to `end`; None is the end of the command."""
     shown = b""
     try:
-        while chunk := os.read(leader, 65536):
+        while (end is None or end not in shown) and (chunk := os.read(leader, 65536)):
             shown += chunk
     except OSError:  # Linux says EIO where the other side is closed
         pass
+    return shown
+
+
+def in_terminal(
+    *arguments: str, cwd: Path, typed: bytes = b"", agent: str | None = None, **more: str
+) -> tuple[int, str]:
+    """Run the command with all three streams on a terminal; what it shows, and its status."""
+    leader, process = asking(*arguments, cwd=cwd, agent=agent, **more)
+    if typed:
+        os.write(leader, typed)
+    shown = read_until(leader, None)
     os.close(leader)
     return process.wait(), shown.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
 
-__all__ = ["PROGRAM", "Place", "answer", "envelope", "environment", "git", "in_terminal", "refusal"]
+__all__ = [
+    "PROGRAM",
+    "Place",
+    "answer",
+    "asking",
+    "envelope",
+    "environment",
+    "git",
+    "in_terminal",
+    "read_until",
+    "refusal",
+]

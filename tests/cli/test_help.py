@@ -59,7 +59,8 @@ def test_the_page_of_the_program_is_short_and_complete(tmp_path):
     shown = draftfs("--help", cwd=tmp_path).out
     assert len(shown.splitlines()) < 60
     for name in COMMANDS:
-        assert re.search(rf"^  {name} +\w", shown, re.MULTILINE)
+        group, _, member = name.partition(" ")
+        assert re.search(rf"^  ({name} +\w|{group} +(\w+, )*{member}[,:])", shown, re.MULTILINE)
     for status in range(9):
         assert re.search(rf"\b{status}  \w", shown)
     assert draftfs(cwd=tmp_path).out == shown

@@ -111,4 +111,6 @@ def test_the_log_tells_every_kind_of_event_in_words(place):
     ]
     events = answer(place.me("log", "--after", "2", "--limit", "1", "--json"))["events"]
     assert [event["position"] for event in events] == [3]
-    assert in_terminal("log", cwd=place.root)[1].count("\n") == len(rows)
+    shown = in_terminal("log", "--color", "never", cwd=place.root)[1]
+    assert re.match(r"\d{4}-\d\d-\d\d\n", shown), "under the days on which it happened"
+    assert len(re.findall(r"^ *\d+  \d\d:\d\d:\d\d  ", shown, re.MULTILINE)) == len(rows)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 
-from tests.cli.conftest import answer, in_terminal, refusal
+from tests.cli.conftest import answer, asking, in_terminal, read_until, refusal
 
 
 def test_diff_goes_against_the_target_the_base_or_another_draft(place):
@@ -29,8 +31,9 @@ def test_diff_of_binary_content_is_told_by_size(place):
     place.claimed()
     (place.wa / "docs/spec.md").write_bytes(bytes(range(256)) * 8)
     place.ann("draft", "docs/spec.md")
+    old, new = (hashlib.sha256(data).hexdigest()[:12] for data in (b"v0\n", bytes(range(256)) * 8))
     assert place.me("diff", "docs/spec.md", "1").out == (
-        "binary: docs/spec.md (3 B) and docs/spec.md.draft-0001@ann (2.0 kB) differ\n"
+        f"binary: docs/spec.md (3 B, {old}) and docs/spec.md.draft-0001@ann (2.0 kB, {new}) differ\n"
     )
     data = answer(place.me("diff", "docs/spec.md", "1", "--json"))
     assert (data["diff"], data["after"]["size"]) == (None, 2048)
@@ -103,7 +106,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(place):
     place.submitted()
     shown = place.me("promote", "--job", "1", "--dry-run")
     assert shown.status == 0
-    assert shown.out.startswith("docs/spec.md: draft 1, +1 -1\njob 1: accepted\n--- docs/spec.md\n")
+    assert re.match("docs/spec.md: draft 1, \\+1 -1\njob 1: accepted\nplan [0-9a-f]{16}\n--- docs/spec.md\n", shown.out)
     data = answer(place.me("promote", "--job", "1", "--dry-run", "--json"))
     assert (data["dry_run"], data["accepted"], data["promoted"][0]["number"]) == (True, [1], 1)
     assert "+v1" in data["diffs"][0]["diff"]
@@ -138,3 +141,52 @@ def test_a_change_of_mode_is_shown_before(place):
     (place.wa / "docs/spec.md").chmod(0o755)
     place.ann("draft", "docs/spec.md")
     assert "executable bit changes" in place.me("promote", "docs/spec.md", "1", "--dry-run").out
+
+
+def test_without_a_draft_a_terminal_lists_those_that_wait(place):
+    place.submitted()
+    (place.root / "a.txt.draft-0004@zed").write_text("dropped\n")
+    off = place.me("promote")
+    assert (off.status, "only on a terminal" in off.err, "hint: draftfs ls" in off.err) == (2, True, True)
+    refusal(place.me("promote", "--json"), 2, "usage")
+    for typed, said in ((b"\n", "nothing was promoted"), (b"7\n", "'7' is none of the numbers"), (b"\x04", "nothing")):
+        status, shown = in_terminal("promote", cwd=place.root, typed=typed)
+        assert (status, said in shown) == (2, True)
+    assert re.search(r"\d\)  docs/spec.md.draft-0001@ann +job 1 +\d+s  \+1 -1\n", shown)
+    listed = re.search(r"(\d)\)  docs/spec.md.draft-0001@ann", shown)
+    assert listed
+    status, shown = in_terminal("promote", cwd=place.root, typed=listed[1].encode() + b"\ny\n")
+    assert (status, "docs/spec.md holds draft 1 now" in shown) == (0, True)
+    assert (place.root / "docs/spec.md").read_text() == "v1\n"
+    status, shown = in_terminal("promote", "--undo", "docs/spec.md", cwd=place.root, typed=b"y\n")
+    assert (status, "Undo? [y/N]" in shown, "what draft 1 replaced, +1 -1" in shown) == (0, True, True)
+    assert (place.root / "docs/spec.md").read_text() == "v0\n"
+
+
+def test_the_yes_counts_for_what_was_shown(place):
+    """Somebody saves while the question stands there."""
+    place.submitted()
+    leader, process = asking("promote", "docs/spec.md", "1", "--force", cwd=place.root)
+    shown = read_until(leader, b"[y/N] ")
+    (place.root / "docs/spec.md").write_text("by hand\n")
+    os.write(leader, b"y\n")
+    shown += read_until(leader, None)
+    os.close(leader)
+    assert (process.wait(), b"this is not what was planned" in shown) == (3, True)
+    assert (place.root / "docs/spec.md").read_text() == "by hand\n"
+
+
+def test_options_that_make_no_sense_together(still):
+    for options in (("--undo",), ("--dry-run", "--commit", "a.txt", "1"), ("--message", "x", "a.txt", "1")):
+        refusal(still.me("promote", *options, "--json"), 2, "usage")
+
+
+def test_regenerate(place):
+    place.submitted()
+    place.me("promote", "docs/spec.md", "1")
+    (place.root / "docs/spec.md").write_text("by hand\n")
+    dry = place.me("regenerate", "--dry-run").out
+    assert dry == "docs/spec.md would hold draft 1 again, your edit is kept as a draft\n"
+    done = answer(place.me("regenerate", "--json"))["regenerated"]
+    assert [(each["target"], each["kept"]) for each in done] == [("docs/spec.md", "docs/spec.md.draft-0002@hand-edit")]
+    assert place.me("regenerate", "docs").out == "every target holds what was chosen\n"

@@ -118,10 +118,26 @@ def _promote(field: Field) -> Callable[[], object]:
     return lambda: field.me.promote(wanted, receipt="promote-key")
 
 
+def _merge(field: Field) -> Callable[[], object]:
+    _drafted(field)
+    field.ann.submit()
+    field.write("me", SPEC, "moved on\n")
+    return lambda: field.me.merge(DraftRef(SPEC, 1), receipt="merge-key")
+
+
+def _tidy(field: Field) -> Callable[[], object]:
+    _drafted(field)
+    field.ann.submit()
+    field.me.reject([DraftRef(each, 1) for each in (SPEC, TEXT, NEW)], because="no")
+    return lambda: field.me.tidy(receipt="tidy-key")
+
+
 PREPARED: dict[str, Callable[[Field], Callable[[], object]]] = {
     "claim": _claim,
     "draft": _draft,
     "submit": _submit,
     "release": _release,
     "promote": _promote,
+    "merge": _merge,
+    "tidy": _tidy,
 }

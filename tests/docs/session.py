@@ -28,9 +28,12 @@ _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 _PRINTS = re.compile(r"# prints (.*)$", re.MULTILINE)
 _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?"), "TIME"),
+    (re.compile(r"^\d{4}-\d\d-\d\d$", re.MULTILINE), "DAY"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
     (re.compile(r"\b\d+[smhd]\b( \d+[smh]\b)?"), "DURATION"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "PLAN"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "COMMIT"),
     (re.compile(r" {2,}"), "  "),
 )

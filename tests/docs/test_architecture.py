@@ -58,9 +58,12 @@ def test_every_folder_and_file_of_the_store_is_listed():
         layout.draft("PATH", 3).name,
         layout.target("PATH").name,
         layout.admitted("PATH").name,
+        layout.reader("ann").name,
         layout.object_file("abcd" + 60 * "0").replace(60 * "0", "…"),
         layout.segment(1),
+        layout.ticket(7),
         f"{layout.STAGING}/",
+        layout.STAMPS,
         f"{layout.SET_ASIDE}/",
     }
     assert listed == made

@@ -14,13 +14,13 @@ STATES, EVENTS = get_args(JobState), get_args(JobEvent)
 LEFT, SPENT = Attempts(1, 2), Attempts(2, 2)
 
 EXPECTED = {
-    # state: (claim, release, lose, submit, accept, reject, retry, cancel), an attempt being left
-    "open": ("claimed", None, None, None, None, None, "open", "cancelled"),
-    "claimed": (None, "open", "open", "submitted", None, None, None, "cancelled"),
-    "submitted": (None, None, None, None, "accepted", "open", None, "cancelled"),
-    "accepted": (None,) * 8,
-    "failed": (None, None, None, None, None, None, "open", "cancelled"),
-    "cancelled": (None,) * 8,
+    # state: (claim, release, lose, submit, accept, reject, retry, cancel, return), an attempt being left
+    "open": ("claimed", None, None, None, None, None, "open", "cancelled", None),
+    "claimed": (None, "open", "open", "submitted", None, None, None, "cancelled", None),
+    "submitted": (None, None, None, None, "accepted", "open", None, "cancelled", None),
+    "accepted": (*[None] * 8, "submitted"),
+    "failed": (None, None, None, None, None, None, "open", "cancelled", None),
+    "cancelled": (None,) * 9,
 }
 
 
@@ -34,7 +34,7 @@ def test_every_pair(before, event):
 
 def test_the_table_holds_nothing_else():
     assert len(TRANSITIONS) == sum(each is not None for row in EXPECTED.values() for each in row)
-    assert EVENTS == ("claim", "release", "lose", "submit", "accept", "reject", "retry", "cancel")
+    assert EVENTS == ("claim", "release", "lose", "submit", "accept", "reject", "retry", "cancel", "return")
 
 
 # ── the same through the operations ──

@@ -196,15 +196,6 @@ class TestContest:
             field.put("cy", "docs/spec.md", "late")
         assert desk.line().drafts[0].draft.number == 2
 
-    def test_another_siblings_draft_after_the_acceptance_is_refused(self, field, desk):
-        self.hand_in(field)
-        desk.promote(DraftRef("docs/spec.md", 1))
-        before = desk.everything()
-        for force in (False, True):
-            refused("job_not_open", desk.promote, DraftRef("docs/spec.md", 2), force=force)
-        assert desk.everything() == before
-        assert desk.promote(DraftRef("docs/spec.md", 1)).promoted[0].changed is False
-
     def test_changing_ones_mind_between_siblings_before_the_acceptance(self, field, desk):
         jobs = [job.id for job in field.me.add_job("best", ["docs/spec.md", "a.txt"], contest=2).jobs]
         for name, job in zip(("ann", "bob"), jobs, strict=True):

@@ -38,6 +38,26 @@ def handed_in(field):
     field.ann.submit()
 
 
+def chosen(field):
+    handed_in(field)
+    field.me.promote([SPEC])
+
+
+def edited_since(field):
+    chosen(field)
+    field.write("me", "docs/spec.md", "by hand\n")
+
+
+def moved_on(field):
+    handed_in(field)
+    field.write("me", "docs/spec.md", "by hand\n")
+
+
+def turned_down(field):
+    handed_in(field)
+    field.me.reject([SPEC], because="x")
+
+
 def empty_handed(field):
     held(field)
     field.ann.submit()
@@ -62,7 +82,11 @@ WRITES = {
     "draft --delete": (held, lambda f, k: f.ann.draft(["docs/spec.md"], delete=True, receipt=k)),
     "submit": (drafted, lambda f, k: f.ann.submit(note="n", receipt=k)),
     "promote": (handed_in, lambda f, k: f.me.promote([SPEC], receipt=k)),
+    "promote --undo": (chosen, lambda f, k: f.me.undo(["docs/spec.md"], receipt=k)),
+    "regenerate": (edited_since, lambda f, k: f.me.regenerate(receipt=k)),
     "reject": (handed_in, lambda f, k: f.me.reject([SPEC], because="x", receipt=k)),
+    "merge": (moved_on, lambda f, k: f.me.merge(SPEC, receipt=k)),
+    "tidy": (turned_down, lambda f, k: f.me.tidy(["docs"], receipt=k)),
     "config": (nothing, lambda f, k: f.me.configure("claim.ttl", "20m", receipt=k)),
 }
 
@@ -115,7 +139,7 @@ def test_the_same_request_with_another_key_is_another_request(field, name):
         code = "replayed" if write(field, "L").replayed else "done anew"
     except DraftfsError as refusal:
         code = refusal.code
-    assert code in {"done anew", "job_not_open", "fenced", "path_clash"}
+    assert code in {"done anew", "job_not_open", "fenced", "path_clash", "no_draft"}
 
 
 @pytest.mark.parametrize("key", ["", "a\0b", "\ud800", "x" * (257 << 10)])

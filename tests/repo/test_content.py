@@ -86,13 +86,13 @@ def test_touched_since(main):
     main.git("revert", "-n", "HEAD")
     back = main.commit()
     found = find(main)
-    assert found.touched_since(start, back, "docs/spec.md")
-    assert found.touched_since(start, back, "docs")
-    assert found.touched_since(start, back, "*.md")
-    assert not found.touched_since(first, back, "*.md")
-    assert not found.touched_since(start, back, "run.sh")
-    assert not found.touched_since(back, back, "docs/spec.md")
-    assert found.touched_since("0" * 39 + "1", back, "run.sh")
+    assert found.touched_since(start, back, ["docs/spec.md"])
+    assert found.touched_since(start, back, ["docs"])
+    assert found.touched_since(start, back, ["*.md"])
+    assert not found.touched_since(first, back, ["*.md"])
+    assert not found.touched_since(start, back, ["run.sh"])
+    assert not found.touched_since(back, back, ["docs/spec.md"])
+    assert found.touched_since("0" * 39 + "1", back, ["run.sh"])
 
 
 def test_touched_by_a_side_that_a_merge_dropped(main):
@@ -103,7 +103,7 @@ def test_touched_by_a_side_that_a_merge_dropped(main):
     main.git("checkout", "-q", "main")
     main.commit()
     main.git("merge", "-q", "-s", "ours", "-m", "m", "side")
-    assert find(main).touched_since(start, "HEAD", "docs/spec.md")
+    assert find(main).touched_since(start, "HEAD", ["docs/spec.md"])
 
 
 # ── the clean form ──

@@ -273,7 +273,7 @@ def test_emoji_and_foreign_scripts_stay_readable_and_controls_do_not():
 
 def test_the_file_looks_as_documented():
     data = yamlfile.encode(Target("a.md", 2, (1, 2), None))
-    body = b'path: "a.md"\nlast: 2\nundecided:\n  - 1\n  - 2\nchoice: null\n'
+    body = b'path: "a.md"\nlast: 2\nundecided:\n  - 1\n  - 2\nchoice: null\nearlier: []\n'
     assert data == sealed(body)
     names = 'paths:\n  - {bytes: "a%FF%25"}\nafter: []\n'
     assert names in yamlfile.encode(job(paths=("a\udcff%",), after=())).decode()

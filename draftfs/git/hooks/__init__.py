@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from draftfs.git.hooks.folders import Folders
 from draftfs.git.hooks.installing import Installed, Uninstalled, install, uninstall
-from draftfs.git.hooks.looking import HookState, Status, status
+from draftfs.git.hooks.looking import HookState, Status, idle, status
 
-__all__ = ["Folders", "HookState", "Installed", "Status", "Uninstalled", "install", "status", "uninstall"]
+__all__ = ["Folders", "HookState", "Installed", "Status", "Uninstalled", "idle", "install", "status", "uninstall"]

@@ -58,6 +58,29 @@ def status(cwd: str) -> Status:
     return Status(found.store, tuple(states), found.places[0].config_hooks)
 
 
+def idle(top: str) -> tuple[HookState, ...]:
+    """The hooks that should run in the worktrees of the repository of `top` and do not, as far as config and files tell:
+    nothing is started. Worktrees that look for hooks in the same way are looked at once, by the first, and `top` is that
+    where it can be. Raises what `Folders.find` raises."""
+    found = Folders.find(top)
+    ways = {(place.folder, place.setting, place.scope, place.config_hooks): place for place in reversed(found.places)}
+    states = (_told(place, hook, _idle(place, hook)) for place in reversed(ways.values()) for hook in found.hooks)
+    return () if found.store is None else tuple(each for each in states if not each.works)
+
+
+def _idle(place: Place, hook: str) -> _Seen:
+    seen = _without_folder(place)
+    if seen is None and place.folder is not None:
+        found = files.look(place.folder, hook)
+        seen = _without_ours(found) or _not_executable(found) or _without_interpreter(found)
+    return seen or _Seen("active", None, "is there", None)
+
+
+def _without_interpreter(found: Found) -> _Seen | None:
+    python = found.text.program.python if found.text is not None else ""
+    return None if os.access(python, os.X_OK) else _Seen("broken", found.path, f"its interpreter {python} is gone")
+
+
 class _Seen(NamedTuple):
     state: State
     file: str | None
@@ -71,6 +94,10 @@ def _state(place: Place, hook: str, faults: dict[Program, str | None]) -> HookSt
         found = files.look(place.folder, hook)
         seen = _without_ours(found) or _passed_over(place, hook, found) or _running(found, faults)
     assert seen is not None
+    return _told(place, hook, seen)
+
+
+def _told(place: Place, hook: str, seen: _Seen) -> HookState:
     state, file, message, repair = seen
     if repair == "install":
         flag = "" if place.shared is None else " --shared-folder"
@@ -99,15 +126,21 @@ def _without_ours(found: Found) -> _Seen | None:
 
 
 def _passed_over(place: Place, hook: str, found: Found) -> _Seen | None:
-    assert found.ours is not None
-    if not files.runs(found.ours):
-        plain = not os.stat(found.ours).st_mode & 0o111
-        why = "it is not executable" if plain else "no program may be run there"
-        repair = "install" if plain else f"allow programs to be run in {os.path.dirname(found.ours)}"
-        return _Seen("disabled", found.path, f"git passes over {found.ours}: {why}", repair)
+    if (seen := _not_executable(found)) is not None:
+        return seen
     # A hook manager that runs ours would start its own checks as well: of that the text must say enough.
     said = _ask_git(place, hook) if found.ours == found.path else None
     return None if said is None else _Seen("disabled", found.path, said)
+
+
+def _not_executable(found: Found) -> _Seen | None:
+    assert found.ours is not None
+    if files.runs(found.ours):
+        return None
+    plain = not os.stat(found.ours).st_mode & 0o111
+    why = "it is not executable" if plain else "no program may be run there"
+    repair = "install" if plain else f"allow programs to be run in {os.path.dirname(found.ours)}"
+    return _Seen("disabled", found.path, f"git passes over {found.ours}: {why}", repair)
 
 
 def _running(found: Found, faults: dict[Program, str | None]) -> _Seen:

@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 from dataclasses import field
-from pathlib import Path
 from typing import Final
 
 from draftfs.errors import EnvironmentFault
@@ -20,7 +19,7 @@ HOOKS: Final = ("prepare-commit-msg", "reference-transaction", "pre-push", "pre-
 _FIRST: Final = b"#!/bin/sh\n# Installed by draftfs "
 _SHARED: Final = "common"
 _PROGRAM: Final = "draftfs.git.hook"
-_PACKAGE: Final = Path(__file__).parents[2]
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 LOST: Final = 9
 """The status of a hook's program whose packages are gone."""
@@ -68,7 +67,7 @@ def program() -> Program:
     import yaml
 
     homes = [
-        str(_PACKAGE.parent),
+        os.path.dirname(_PACKAGE),
         *(os.path.dirname(os.path.dirname(str(each.__file__))) for each in (yaml, portalocker)),
     ]
     # As bytes, so that a name of any bytes comes through in any locale. Behind the standard library, as always.
@@ -121,6 +120,7 @@ def parse(data: bytes) -> Text | None:
 
 def _part(name: str) -> bytes:
     """One of the texts in `hooks/`: inside an installed package, beside it in a checkout of the sources."""
-    inside = _PACKAGE / "hooks"
-    folder = inside if (inside / f"{_SHARED}.sh").exists() else _PACKAGE.parent / "hooks"
-    return (folder / f"{name}.sh").read_bytes()
+    inside = f"{_PACKAGE}/hooks"
+    folder = inside if os.path.exists(f"{inside}/{_SHARED}.sh") else f"{os.path.dirname(_PACKAGE)}/hooks"
+    with open(f"{folder}/{name}.sh", "rb") as file:
+        return file.read()

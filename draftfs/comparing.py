@@ -1,0 +1,74 @@
+"""Which contents the root's files hold, by the measure of §5 (Same bytes): the same bytes, or the same clean form for git.
+
+All is asked first and answered at once, so that git is started a few times however much there is to compare.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from draftfs import layout
+from draftfs.git import clean
+from draftfs.git.clean import Form
+from draftfs.records import Content, Draft
+from draftfs.sighting import Sighting, same_bytes
+from draftfs.stamps import Stamps
+from draftfs.workspace import Workspace
+
+
+class Comparison:
+    """One look at the root of `workspace`, with `stamps` of the same root."""
+
+    def __init__(self, workspace: Workspace, stamps: Stamps) -> None:
+        self._workspace, self._stamps = workspace, stamps
+        self._linked: dict[str, str | None] = {}
+        self._open: dict[tuple[str, str], Content] = {}
+        self._same: dict[tuple[str, str], bool] = {}
+
+    def see(self, target: str) -> Sighting:
+        """What stands in the target's place. Raises EnvironmentFault where it cannot be read."""
+        folder = target.rpartition("/")[0]
+        if folder not in self._linked:
+            self._linked[folder] = self._workspace.tree.linked_parent(f"{folder}/") if folder else None
+        linked = self._linked[folder]
+        if linked is not None:
+            return Sighting("other", None, f"{linked} is a symlink")
+        return self._stamps.look(target)
+
+    def draft_file(self, draft: Draft) -> Literal["whole", "missing", "tampered"]:
+        """Whether the draft's file holds what was recorded. Its mode on disk does not count."""
+        seen = self._stamps.look(layout.draft_name(draft))
+        if seen.kind == "absent" or seen.detail == "one of its parents is a file":
+            return "missing"
+        if seen.content is None:
+            return "tampered"
+        whole = seen.content.size == 0 if draft.content is None else same_bytes(seen.content, draft.content)
+        return "whole" if whole else "tampered"
+
+    def ask(self, target: str, *contents: Content | None) -> None:
+        """Have `answer` find out whether the target holds these."""
+        held = self.see(target).content
+        for content in contents:
+            if held is not None and content is not None and held.sha256 != content.sha256:
+                self._open[target, content.sha256] = content
+
+    def answer(self) -> tuple[str, ...]:
+        """Answer all that was asked. Returns the targets whose filter cannot run: their bytes are compared as they are."""
+        asked, self._open = self._open, {}
+        tree, objects = self._workspace.tree, self._workspace.objects
+        known = {key: content for key, content in asked.items() if objects.has(content)}
+        files = {target: Form(target, tree.path(target)) for target, _ in known}
+        kept = {key: Form(key[0], objects.path(key[1])) for key in known}
+        found = clean.forms(tree.top, (*files.values(), *kept.values()))
+        for key in asked:
+            mine, its = files.get(key[0]), kept.get(key)
+            form = found.ids.get(mine) if mine is not None else None
+            self._same[key] = form is not None and its is not None and form == found.ids.get(its)
+        return found.raw
+
+    def holds(self, target: str, content: Content | None) -> bool:
+        """Whether the target holds this content; of one that is not the same bytes, as it was answered."""
+        seen = self.see(target)
+        if seen.content is None or content is None:
+            return seen.kind == "absent" and content is None
+        return seen.content.sha256 == content.sha256 or self._same.get((target, content.sha256), False)

@@ -1,0 +1,1 @@
+"""The operations of a Store, by what they are about; `draftfs.store` puts them together."""

@@ -1,0 +1,178 @@
+"""`promote --commit`: what was just chosen becomes a commit, with where it came from; and where the user's own hooks rewrote
+a file, what was committed becomes the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from draftfs import layout, opening, tokens
+from draftfs.answers import Decided, Promoted, Recorded, Undone, replaced_in
+from draftfs.calls import Calls
+from draftfs.codec import to_plain
+from draftfs.engine import Transaction
+from draftfs.engine.files import FileEngine
+from draftfs.engine.transaction import FileView
+from draftfs.errors import BadRequest, EnvironmentFault, Refused, from_oserror, pasteable
+from draftfs.frozen import frozen
+from draftfs.git import committing
+from draftfs.names import shown
+from draftfs.records import Actor, Choice, Content, Draft, DraftRef, TreeEntry
+from draftfs.rules import admissions, drafts
+from draftfs.workspace import Workspace
+
+C = TypeVar("C", bound=Decided)
+
+
+@frozen
+class Rewritten:
+    """A target that was committed as something else than was chosen: what HEAD held before, and what it holds now."""
+
+    target: str
+    before: TreeEntry | None
+    after: TreeEntry | None
+    content: Content | None
+
+
+class Recording:
+    """Commits in one root, for one actor."""
+
+    def __init__(self, engine: FileEngine, workspace: Workspace, calls: Calls, actor: Actor) -> None:
+        self._engine, self._workspace, self._calls, self._actor = engine, workspace, calls, actor
+
+    @property
+    def _git_dir(self) -> str:
+        self._workspace.tree.require()
+        found = opening.git_dir_of(self._workspace.tree.top)
+        assert found is not None, "the root is a checkout"
+        return found
+
+    def require_ready(self, message: str | None) -> None:
+        """Raises EnvironmentFault `git` where a commit could not be made now, BadRequest `usage` for an empty message."""
+        if message is not None and not message.strip():
+            raise BadRequest("usage", "a commit needs a message", hint="--message TEXT, or leave it out")
+        committing.require_ready(self._workspace.tree.top, self._git_dir)
+
+    def commit(self, answer: C, text: str | None) -> C:
+        """Commit the targets of an answer, and nothing else; the answer with the commit, or without one where HEAD holds
+        all of it already. Raises EnvironmentFault `git`: what was chosen stands all the same."""
+        behind: committing.Behind | None = None
+        try:
+            wanted = {line.target: self._entry(line.target, answer) for line in replaced_in(answer)[1]}
+            head = self._workspace.head().commit
+            before = self._workspace.repo.entries(head, list(wanted)) if head is not None else {}
+            due = {target: entry for target, entry in wanted.items() if entry != before.get(target)}
+            if not due:
+                return answer
+            made = self._commit(head, due, self._message(answer, list(due), text))
+        except committing.Behind as fault:
+            behind, made = fault, str(fault.details["commit"])
+        except (EnvironmentFault, Refused) as fault:
+            raise _not_committed(answer, fault) from fault
+        except OSError as fault:
+            raise _not_committed(answer, from_oserror(fault, "the commit")) from fault
+        after = self._workspace.repo.entries(made, list(due))
+        other = [target for target, entry in due.items() if entry != after.get(target)]
+        try:
+            self._take_over(made, {target: (before.get(target), after.get(target)) for target in other})
+        except OSError as fault:
+            raise from_oserror(fault, f"recording what {made[:12]} made of it") from fault
+        if behind is not None:
+            raise behind
+        return replace(answer, commit=made)
+
+    def _commit(self, head: str | None, due: committing.Entries, message: str) -> str:
+        return committing.commit(self._workspace.repo, self._workspace.tree.top, self._git_dir, head, due, message)
+
+    def _entry(self, target: str, answer: Decided) -> TreeEntry | None:
+        """What a commit of the target is to hold: what is chosen, not what an editor may have made of it meanwhile."""
+        line = next(each for each in replaced_in(answer)[1] if each.target == target)
+        choice = self._engine.read(lambda view: drafts.of_target(view, target)).choice
+        number = getattr(line, "chosen", None) if isinstance(answer, Undone) else line.number
+        if number != (choice.number if choice is not None else None):
+            raise Refused(
+                "target_moved", f"{target} has another choice by now", hint=f"draftfs ls -- {pasteable(target)}"
+            )
+        content = choice.content if choice is not None else None
+        if isinstance(answer, Undone):  # what came back was perhaps nobody's choice
+            content = self._workspace.kept_sighting(target).content
+            if (content.sha256 if content is not None else None) != line.sha256:
+                hint = f"git commit -- {pasteable(target)}"
+                raise Refused("target_moved", f"{target} was edited in this very moment", hint=hint)
+        if content is None:
+            return None
+        file, tree = self._workspace.objects.path(content.sha256), self._workspace.tree
+        return TreeEntry(content.mode, self._workspace.repo.kept_blob(target, file, tree.top))
+
+    # ── the message ──
+
+    def _message(self, answer: Decided, targets: Sequence[str], text: str | None) -> str:
+        refs = [DraftRef(each.target, each.number) for each in replaced_in(answer)[1] if each.target in targets]
+        found = self._engine.read(lambda view: [drafts.find(view, ref) for ref in refs])
+        said = [f"draft {each.number} of {shown(each.target)}, by {shown(each.author)}" for each in found]
+        what = "Promote" if isinstance(answer, Promoted) else "Undo the promotion of"
+        subject = f"{what} {said[0]}" if len(said) == 1 else f"{what} {len(said)} drafts"
+        body = [f"- {each}" for each in said] if len(said) > 1 else []
+        given = text is not None
+        return committing.message(
+            text if text is not None else subject, [] if given else body, _trailers(answer, found)
+        )
+
+    # ── afterwards ──
+
+    def _take_over(self, made: str, rewritten: dict[str, tuple[TreeEntry | None, TreeEntry | None]]) -> None:
+        """The user's hooks have the last word on what is committed: that is the choice then."""
+        found = [
+            Rewritten(target, before, after, self._workspace.committed(target, after))
+            for target, (before, after) in rewritten.items()
+        ]
+        if not found:
+            return
+        choices = self._engine.read(lambda view: {each.target: _choice(view, each.target) for each in found})
+
+        def rule(tx: Transaction, _: str) -> Recorded:
+            taken = [each for each in found if _rewrite(tx, each, choices[each.target], made, self._actor)]
+            return Recorded(commit=made, rewritten=tuple(each.target for each in taken))
+
+        request = {"commit": made, "rewritten": [to_plain(each) for each in found]}
+        self._calls.write("promote --commit", request, Recorded, rule, tokens.new_receipt_key())
+
+
+def _choice(view: FileView, target: str) -> Choice | None:
+    return drafts.of_target(view, target).choice
+
+
+def _rewrite(tx: Transaction, each: Rewritten, chosen: Choice | None, made: str, actor: Actor) -> bool:
+    target = drafts.of_target(tx, each.target)
+    if target.choice is None or target.choice != chosen:
+        return False
+    blob = each.after.oid if each.after is not None else None
+    choice = replace(target.choice, content=each.content, blob=blob)
+    tx.put(layout.target(tx.store.fold.key(each.target)), replace(target, choice=choice))
+    admissions.promote(tx, each.target, choice.number, each.before, each.after, actor.name, head=each.before)
+    tx.append("choice.rewritten", actor.name, target=each.target, number=choice.number, commit=made)
+    return True
+
+
+def _trailers(answer: Decided, found: Sequence[Draft]) -> list[tuple[str, str]]:
+    """Where it came from, as information: no rule reads it."""
+    claims = dict.fromkeys((each.job, each.epoch) for each in found if each.job is not None)
+    told = [("Draftfs-Job", str(job), "Draftfs-Epoch", epoch) for job, epoch in claims]
+    lines: list[tuple[str, str]] = []
+    for name, job, other, epoch in told:
+        lines += [(name, job), *([(other, str(epoch))] if epoch is not None else [])]
+    kind = "Draftfs-Draft" if isinstance(answer, Promoted) else "Draftfs-Undone"
+    return [*lines, *((kind, shown(layout.draft_name(each))) for each in found)]
+
+
+def _not_committed(answer: Decided, fault: EnvironmentFault | Refused) -> EnvironmentFault:
+    name, lines = replaced_in(answer)
+    paths = " ".join(pasteable(each.target) for each in lines)
+    return EnvironmentFault(
+        fault.code if isinstance(fault, EnvironmentFault) else "git",
+        f"the targets hold what was chosen, but nothing was committed: {fault.message}",
+        hint=f"mend that, then the same command again, or git commit -- {paths}",
+        **{name: to_plain(answer)},
+    )
