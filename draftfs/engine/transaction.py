@@ -16,7 +16,7 @@ from draftfs import layout
 from draftfs.clock import Instant
 from draftfs.codec import from_plain, to_plain
 from draftfs.engine import yamlfile
-from draftfs.engine.yamlwalk import LIMIT
+from draftfs.engine.yamltext import LIMIT
 from draftfs.errors import Damaged, from_oserror
 from draftfs.layout import Folder, Key
 from draftfs.paths import Fold

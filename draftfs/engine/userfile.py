@@ -9,7 +9,8 @@ from typing import Any, Final
 import yaml
 from yaml.resolver import Resolver
 
-from draftfs.engine.yamlwalk import LIMIT, WHOLE, Field, FileError, Lines, Walk, lines_of, sign, text_of
+from draftfs.engine.yamltext import LIMIT, Field, FileError, Lines, sign, text_of
+from draftfs.engine.yamlwalk import WHOLE, Walk, lines_of
 from draftfs.errors import BadRequest
 from draftfs.frozen import frozen
 

@@ -15,18 +15,7 @@ from typing import Any, Final, TypeVar
 
 from draftfs.codec import Malformed, from_plain, to_plain
 from draftfs.engine import yamllines
-from draftfs.engine.yamlwalk import (
-    BYTES_KEY,
-    DEPTH,
-    LIMIT,
-    SIGNS,
-    FileError,
-    Walk,
-    is_identifier,
-    lines_of,
-    sign,
-    text_of,
-)
+from draftfs.engine.yamltext import BYTES_KEY, DEPTH, LIMIT, SIGNS, FileError, is_identifier, sign, text_of
 from draftfs.errors import BadRequest, Damaged
 from draftfs.records import FORMAT
 from draftfs.version import VERSION
@@ -140,6 +129,8 @@ def _fits(header: re.Match[bytes], data: bytes) -> bool:
 
 def _record(kind: type[R], data: bytes) -> tuple[R | None, FileError | None]:
     """The record, or what is the matter with it; header and checksum aside."""
+    from draftfs.engine.yamlwalk import Walk, lines_of
+
     try:
         fields = Walk(text_of(data)).run()
         del fields["format"]

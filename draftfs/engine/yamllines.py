@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from draftfs.engine.yamlwalk import BYTES_KEY, is_identifier
+from draftfs.engine.yamltext import BYTES_KEY, is_identifier
 
 _LINE = re.compile(
     r"^( *)(- )?(?:([A-Za-z_][A-Za-z0-9_]{0,100}):(?!\S) ?)?"

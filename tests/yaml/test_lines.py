@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draftfs.engine import yamlfile, yamllines
-from draftfs.engine.yamlwalk import FileError, Walk
+from draftfs.engine.yamltext import FileError
+from draftfs.engine.yamlwalk import Walk
 from draftfs.records import Choice, Content, Target
 
 CONTENT = Content("ab" * 32, 7, "100644")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from draftfs.codec import to_plain
-from draftfs.engine import yamlfile, yamlwalk
+from draftfs.engine import yamlfile, yamltext, yamlwalk
 from draftfs.errors import BadRequest, Damaged
 from draftfs.records import (
     Attempts,
@@ -313,10 +313,10 @@ def test_nesting_ends_where_the_reader_ends():
 
 
 def test_a_record_over_the_limit_is_refused_before_it_is_written_or_parsed():
-    fits = job(text="x" * (yamlwalk.LIMIT - len(GOOD) - 100))
+    fits = job(text="x" * (yamltext.LIMIT - len(GOOD) - 100))
     assert yamlfile.decode(Job, yamlfile.encode(fits), NAME) == fits
     with pytest.raises(BadRequest) as caught:
-        yamlfile.encode(job(text="x" * yamlwalk.LIMIT))
+        yamlfile.encode(job(text="x" * yamltext.LIMIT))
     assert caught.value.code == "usage"
     assert damage(sealed(b'a: "' + b"x" * 200_000_000 + b'"\n')).details["cause"] == "too_large"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draftfs import jobsfile
-from draftfs.engine import yamlwalk
+from draftfs.engine import yamltext, yamlwalk
 from draftfs.engine.userfile import Odd, parse_user_file
 from draftfs.errors import BadRequest
 from draftfs.jobsfile import NewJob
@@ -165,7 +165,7 @@ def test_surrogate_pairs_of_json_are_no_yaml():
 def test_nesting_and_size_have_limits():
     assert value("[" * 32 + "]" * 32)
     assert refusal("[" * 34 + "]" * 34, parse_user_file).details["cause"] == "depth"
-    assert refusal(b"a: " + b"x" * yamlwalk.LIMIT, parse_user_file).details["cause"] == "too_large"
+    assert refusal(b"a: " + b"x" * yamltext.LIMIT, parse_user_file).details["cause"] == "too_large"
     assert parse_user_file(b"a: 1", NAME, limit=4).value == {"a": 1}
     assert refusal(b"a: 12", lambda data, name: parse_user_file(data, name, limit=4)).details["cause"] == "too_large"
 
