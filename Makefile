@@ -1,6 +1,7 @@
 # Needs git, make and Python 3.11 or newer; everything else goes into .venv. Another Python: make test PYTHON=python3.12
 PYTHON ?= python3
-PYTEST_ARGS ?= -n auto
+# One more than there are cores: tests wait for processes and disks.
+PYTEST_ARGS ?= -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 CHECKED := draftfs tests bench
 BIN := .venv/bin
 
