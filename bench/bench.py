@@ -24,6 +24,8 @@ the ratios mean something elsewhere: `3 x the appends` took three times as long 
   a push without a hook. The aim: 1,000 commits in under a second.
 - **checks**: `draftfs check` in a large tree with many chosen targets, warm, beside `git status` there; with its cache of
   file stamps and without. The aim: 3 times `git status` at most.
+- **feed**: reading, acknowledging and sending in a store with many events behind it, beside one with a hundred. The aim: the
+  same.
 """
 
 import argparse
@@ -38,6 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import checks
+import feeds
 import gates
 from cycles import one_process, processes
 from field import ENVIRONMENT
@@ -53,13 +56,15 @@ SECTIONS = {
     "checkpoint": checkpoints,
     **gates.SECTIONS,
     **checks.SECTIONS,
+    **feeds.SECTIONS,
 }
 
 
 @dataclass(frozen=True)
 class Effort:
     """How long to measure. `rounds` of `block` cycles; `windows` of `window` seconds; rounds of starts and of
-    commits; checkpoints; refs to fetch; commits to judge; files of a tree, and how many of them are chosen."""
+    commits; checkpoints; refs to fetch; commits to judge; files of a tree, and how many of them are chosen;
+    events of a feed."""
 
     rounds: int
     block: int
@@ -72,6 +77,7 @@ class Effort:
     commits: int
     files: int
     chosen: int
+    events: int
 
 
 FULL = Effort(
@@ -86,6 +92,7 @@ FULL = Effort(
     commits=1000,
     files=100_000,
     chosen=1000,
+    events=1_000_000,
 )
 QUICK = Effort(
     rounds=6,
@@ -99,6 +106,7 @@ QUICK = Effort(
     commits=100,
     files=10_000,
     chosen=100,
+    events=20_000,
 )
 
 

@@ -7,6 +7,7 @@ else may use the store meanwhile, and nothing is synced but at the end. `verify`
 
 - `finished_jobs`: each was added and cancelled: a record in done/, two events, the receipt of the decision. (The
   receipts of the additions are left out, as after `gc`.)
+- `messages`: each is an event, and nothing else.
 - `live_claims`: each job is claimed by an agent of its own, for a day: a job, a lease, two events, the receipt.
 """
 
@@ -51,7 +52,7 @@ class _Maker:
         with open(f"{self.store.engine.folder}/{key.name}", "wb") as file:
             file.write(yamlfile.encode(record))
 
-    def event(self, kind: str, actor: str, job: int, **data: object) -> None:
+    def event(self, kind: str, actor: str, job: int | None, **data: object) -> None:
         counters = self.counters
         position, size = counters.position + 1, counters.segment_bytes
         if size >= SEGMENT_BYTES:
@@ -96,6 +97,14 @@ def finished_jobs(store: Store, count: int) -> None:
         maker.put(layout.done(job.id), job)
         maker.event("job.cancelled", person, job.id, because=because)
         maker.receipt(tokens.new_receipt_key(), "job cancel", person, None, JobChanged(job=job))
+    maker.finish()
+
+
+def messages(store: Store, count: int) -> None:
+    """Add `count` messages to nobody."""
+    maker = _Maker(store)
+    for number in range(count):
+        maker.event("message.sent", "somebody", None, sender="somebody", to=["nobody"], subject=f"{number}", body="")
     maker.finish()
 
 
