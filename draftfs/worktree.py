@@ -91,10 +91,6 @@ class Worktree:
             if its_job == job and (before is None or epoch < before):
                 _remove(self._path(name))
 
-    def ever_held(self) -> bool:
-        """Whether a token was ever kept here, forgotten or not."""
-        return os.path.lexists(self._path("held.json"))
-
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 

@@ -2,13 +2,13 @@
 
 Every answer is from objects alone: not from the user's settings, attributes with merge drivers, replacements or grafts,
 any of which could hide a change. Paths are root-relative with their exact bytes (surrogateescape), renames are a
-deletion and an addition, and a submodule counts like a file. `wanted` says which paths the caller asks for (all).
+deletion and an addition, and a submodule counts like a file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from draftfs.errors import EnvironmentFault
@@ -16,7 +16,6 @@ from draftfs.frozen import frozen
 from draftfs.git.command import Answer, run
 from draftfs.records import Change, TreeEntry
 
-Wanted = Callable[[str], bool]
 _Changes = dict[str, Change]
 
 _RAW: Final = ("--raw", "-r", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=none", "--no-relative")
@@ -46,7 +45,7 @@ _REMERGE: Final = (
 
 @frozen
 class Commit:
-    """What one commit does to the wanted paths.
+    """What one commit does to paths.
 
     `counted` must be admitted: all changes of a commit with one parent, or with none (from nothing); of a merge the paths
     where it differs from every parent, once per parent, but for what git's own clean merge of two parents gives.
@@ -72,7 +71,6 @@ def staged(
     in_hook: bool = False,
     against: str | None = "HEAD",
     index: str | None = None,
-    wanted: Wanted | None = None,
 ) -> tuple[Change, ...]:
     """What the index changes against a commit; None is nothing, and so is the HEAD of a branch that is still unborn.
 
@@ -86,16 +84,14 @@ def staged(
     command = ("diff-index", *how, against or _nothing(cwd, in_hook), "--")
     extra = {} if index is None else {"GIT_INDEX_FILE": index}
     out = run(cwd, *command, in_hook=in_hook, verifying=True, extra=extra).out
-    return tuple(_changes(iter(out.split("\0")), wanted))
+    return tuple(_changes(iter(out.split("\0"))))
 
 
-def net(
-    cwd: str, old: str | None, new: str | None, *, in_hook: bool = False, wanted: Wanted | None = None
-) -> tuple[Change, ...]:
+def net(cwd: str, old: str | None, new: str | None, *, in_hook: bool = False) -> tuple[Change, ...]:
     """The difference of two tips, whatever lies between them. None is "no such tip"."""
     nothing = _nothing(cwd, in_hook) if old is None or new is None else ""
     out = run(cwd, "diff-tree", *_RAW, old or nothing, new or nothing, "--", in_hook=in_hook, verifying=True).out
-    return tuple(_changes(iter(out.split("\0")), wanted))
+    return tuple(_changes(iter(out.split("\0"))))
 
 
 def commits(
@@ -104,33 +100,27 @@ def commits(
     exclude: Sequence[str] = (),
     *,
     in_hook: bool = False,
-    wanted: Wanted | None = None,
-    counted_only: bool = False,
 ) -> tuple[Commit, ...]:
     """Every commit that `include` reaches and `exclude` does not, parents first, each once.
 
-    `include` and `exclude` are ids or refs. What of `exclude` this repository does not have excludes nothing. With
-    `counted_only` only those changes are told, which saves doing again most merges.
+    `include` and `exclude` are ids or refs. What of `exclude` this repository does not have excludes nothing.
     """
     new = _walk(cwd, include, exclude, in_hook)
     found: list[Commit] = []
     for start in range(0, len(new), _BATCH):
         batch = new[start : start + _BATCH]
-        sides = _differences(cwd, batch, in_hook, wanted)
-        open_to = _everywhere if counted_only else _anywhere
-        merges = [oid for oid, parents in batch if len(parents) == 2 and open_to(sides[oid])]
+        sides = _differences(cwd, batch, in_hook)
+        merges = [oid for oid, parents in batch if len(parents) == 2 and _anywhere(sides[oid])]
         by_hand = _by_hand(cwd, merges, in_hook) if merges else {}
         for oid, parents in batch:
             counted, free = _everywhere(sides[oid]), list[str]()
             if oid in by_hand:
                 counted, free = _two_sided(sides[oid], by_hand[oid])
-            elif len(parents) > 2 and not counted_only and _anywhere(sides[oid]):
-                free = _one_sided(cwd, oid, parents, sides[oid], in_hook, wanted)
-            parts = [counted]
-            if not counted_only:
-                told = {*counted, *free}
-                parts += [free, [path for path in _anywhere(sides[oid]) if path not in told]]
-            found.append(Commit(oid, parents, *(_of(sides[oid], part) for part in parts)))
+            elif len(parents) > 2 and _anywhere(sides[oid]):
+                free = _one_sided(cwd, oid, parents, sides[oid], in_hook)
+            dropped = [path for path in _anywhere(sides[oid]) if path not in {*counted, *free}]
+            parts = (_of(sides[oid], part) for part in (counted, free, dropped))
+            found.append(Commit(oid, parents, *parts))
     return tuple(found)
 
 
@@ -210,9 +200,7 @@ def _walk(cwd: str, include: Sequence[str], exclude: Sequence[str], in_hook: boo
     return [(oid, tuple(parents)) for oid, *parents in split]
 
 
-def _differences(
-    cwd: str, batch: Sequence[tuple[str, tuple[str, ...]]], in_hook: bool, wanted: Wanted | None
-) -> dict[str, list[_Changes]]:
+def _differences(cwd: str, batch: Sequence[tuple[str, tuple[str, ...]]], in_hook: bool) -> dict[str, list[_Changes]]:
     """What each commit changes, from each of its parents in turn; from nothing where it has none. One process."""
     lines = [(oid, parent) for oid, parents in batch for parent in parents or ("",)]
     feed = "".join(f"{oid} {parent}\n" for oid, parent in lines)
@@ -220,7 +208,7 @@ def _differences(
     found: dict[str, list[_Changes]] = {oid: [] for oid, _ in batch}
     # Ids are told from metas, which begin with a colon, by their place: every path is taken along with its meta.
     pieces, order = iter(out.split("\0")), iter(lines)
-    for oid, changes in _sections(pieces, wanted):
+    for oid, changes in _sections(pieces):
         if oid != next(order, ("",))[0]:
             raise _unexpected("diff-tree")
         found[oid].append({change.path: change for change in changes})
@@ -229,13 +217,13 @@ def _differences(
     return found
 
 
-def _sections(pieces: Iterator[str], wanted: Wanted | None) -> Iterator[tuple[str, list[Change]]]:
+def _sections(pieces: Iterator[str]) -> Iterator[tuple[str, list[Change]]]:
     """The parts of `diff-tree --stdin -z`: an id, and the changes that follow it."""
     header: str | None = None
     changes: list[Change] = []
     for piece in pieces:
         if piece.startswith(":"):
-            _read(piece, next(pieces, ""), wanted, changes)
+            _read(piece, next(pieces, ""), changes)
             continue
         if header is not None:
             yield header, changes
@@ -244,15 +232,15 @@ def _sections(pieces: Iterator[str], wanted: Wanted | None) -> Iterator[tuple[st
         raise _unexpected("diff-tree")
 
 
-def _changes(pieces: Iterator[str], wanted: Wanted | None) -> list[Change]:
+def _changes(pieces: Iterator[str]) -> list[Change]:
     changes: list[Change] = []
     for piece in pieces:
         if piece:
-            _read(piece, next(pieces, ""), wanted, changes)
+            _read(piece, next(pieces, ""), changes)
     return changes
 
 
-def _read(meta: str, path: str, wanted: Wanted | None, into: list[Change]) -> None:
+def _read(meta: str, path: str, into: list[Change]) -> None:
     """One item of raw output: `:MODE MODE ID ID LETTER`, and its path."""
     parts = meta.split(" ")
     if len(parts) != 5 or not meta.startswith(":") or not path:
@@ -261,8 +249,7 @@ def _read(meta: str, path: str, wanted: Wanted | None, into: list[Change]) -> No
         raise EnvironmentFault(
             "git", f"the index holds an unresolved conflict: {path}", hint="resolve it, then git add"
         )
-    if wanted is None or wanted(path):
-        into.append(Change(path, _entry(parts[0][1:], parts[2]), _entry(parts[1], parts[3])))
+    into.append(Change(path, _entry(parts[0][1:], parts[2]), _entry(parts[1], parts[3])))
 
 
 def _entry(mode: str, oid: str) -> TreeEntry | None:
@@ -292,9 +279,7 @@ def _two_sided(sides: Sequence[_Changes], by_hand: Collection[str]) -> tuple[lis
     return counted, [path for path in free if path not in deleted]
 
 
-def _one_sided(
-    cwd: str, oid: str, parents: tuple[str, ...], sides: Sequence[_Changes], in_hook: bool, wanted: Wanted | None
-) -> list[str]:
+def _one_sided(cwd: str, oid: str, parents: tuple[str, ...], sides: Sequence[_Changes], in_hook: bool) -> list[str]:
     """The paths of an octopus at which only one side changed anything, since all of its parents branched off.
 
     Nothing unless that is one and the same commit for all of them. More than sixteen parents nobody merges.
@@ -309,7 +294,7 @@ def _one_sided(
         bases.update(answer.out.split() or (""))
         if len(bases) != 1 or not answer.out:
             return []
-    since = _differences(cwd, [(oid, tuple(bases))], in_hook, wanted)[oid][0]
+    since = _differences(cwd, [(oid, tuple(bases))], in_hook)[oid][0]
     everywhere = set(_everywhere(sides))
     return [
         path

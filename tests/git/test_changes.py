@@ -742,24 +742,6 @@ def test_net_difference_sees_through_every_merge(sides):
     assert all(each.after is None for each in changes.net(top, "HEAD", None))
 
 
-def test_wanted_paths_only(sides):
-    repo = sides
-    repo.merge("side")
-    top = str(repo.top)
-    found = repo.range(["HEAD"], wanted=lambda path: path == "b.txt")
-    assert len(found) == 4
-    assert {each.path for commit in found for each in commit.counted + commit.free} == {"b.txt"}
-    assert paths(changes.net(top, None, "HEAD", wanted=lambda path: path > "b")) == ["b.txt", "c.txt"]
-    assert changes.staged(top, against=None, wanted=lambda _: False) == ()
-
-
-def test_counted_only(octopus):
-    whole = octopus.range(["HEAD"])
-    alone = octopus.range(["HEAD"], counted_only=True)
-    assert [each.counted for each in alone] == [each.counted for each in whole]
-    assert not any(each.free or each.dropped for each in alone)
-
-
 def test_sha256_repository(tmp_path):
     repo = Repository(tmp_path / "long", "--object-format=sha256")
     assert changes.staged(str(repo.top)) == ()
@@ -861,10 +843,6 @@ def test_merges_take_two_processes_more(sides, processes):
     processes()
     assert len(sides.range(["HEAD"])) == 18
     assert processes() == 4
-    sides.range(["HEAD"], counted_only=True)
-    assert processes() == 2
-    sides.range(["HEAD"], wanted=lambda path: path == "c.txt")
-    assert processes() == 2
     changes.net(str(sides.top), "HEAD^", "HEAD")
     assert processes() == 1
     changes.staged(str(sides.top))
