@@ -56,7 +56,7 @@ def timed(operation) -> EnvironmentFault:
         operation()
     assert fault.value.code == "permission"
     assert fault.value.details["path"]
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 8  # the lock's wait is 10
     return fault.value
 
 
@@ -91,7 +91,7 @@ def test_a_read_only_disk_without_a_lock_file(tmp_path):
         mount("-o", "remount,bind,ro", str(field.root))
         started = time.monotonic()
         assert len(field.me.jobs()) == 2
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 8  # the lock's wait is 10
         assert not (field.store / LOCK).exists()
     assert records(field.me) == before
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -824,13 +823,10 @@ def processes(tmp_path, monkeypatch):
 def test_a_thousand_commits_take_two_processes(repo, processes):
     imported(repo, 1000)
     processes()
-    began = time.perf_counter()
     found = repo.range(["long"], ["main"])
-    took = time.perf_counter() - began
     assert processes() == 2
     assert len(found) == 1000
     assert sum(len(each.counted) for each in found) >= 990
-    assert took < 2, "well under a second on a machine with nothing else to do"
 
 
 def test_merges_take_two_processes_more(sides, processes):

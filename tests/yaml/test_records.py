@@ -203,7 +203,7 @@ def damage(data: bytes, kind: type = Job) -> Damaged:
     before = time.perf_counter()
     with pytest.raises(Damaged) as caught:
         yamlfile.decode(kind, data, NAME)
-    assert time.perf_counter() - before < 10  # linear takes one or two, whatever machine this is
+    assert time.perf_counter() - before < 20  # linear takes one or two, whatever machine this is
     assert caught.value.code == "damaged"
     assert caught.value.message.startswith(NAME)
     assert caught.value.details["file"] == NAME

@@ -19,7 +19,7 @@ def refusal(data: bytes | str, read=jobsfile.read, code="bad_file") -> BadReques
     before = time.perf_counter()
     with pytest.raises(BadRequest) as caught:
         read(data.encode() if isinstance(data, str) else data, NAME)
-    assert time.perf_counter() - before < 2
+    assert time.perf_counter() - before < 20  # linear takes one or two, whatever machine this is
     assert caught.value.code == code
     assert caught.value.message.startswith(NAME)
     assert caught.value.details["file"] == NAME
