@@ -1,7 +1,7 @@
 """What the operations of a Store answer, as records. Their field names are the names in `--json` and never change.
 
 The answer of a write is stored with its receipt, but for `receipt`, `replayed`, `standing` and what is only true now:
-the token, `expires_*`, `shown`.
+the token, `expires_*`, `shown`. (Over 400 lines because it is the one list of all answers.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Every record of the store, as frozen dataclasses; field order is the order in the file.
 
 Wall times (`*_at`) are RFC 3339 text for people; no rule reads them. Digests are SHA-256 in hex, sizes bytes, durations
-whole seconds. Modes are git's: "100644", or "100755" when executable. A content of None means "no file".
+whole seconds. Modes are git's: "100644", or "100755" when executable. A content of None means "no file". (Over 400 lines
+because it is the one list of all records.)
 """
 
 from __future__ import annotations
