@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final, Literal, TypeVar
 
 from draftfs import layout
-from draftfs.errors import Damaged
+from draftfs.errors import Damaged, EnvironmentFault
 from draftfs.frozen import frozen
 from draftfs.records import Draft, DraftRef, DraftState, Event, Job, JobState, Standing, TreeEntry, sha256_of
 
@@ -130,11 +130,12 @@ class Tidied(Written):
 @frozen
 class Restored:
     """`drafts` are those whose files were put back; those of `there` were there already; those of `left` cannot be put
-    back. No record changes by it."""
+    back; for `damaged` there may be more. No record changes by it."""
 
     drafts: tuple[DraftInfo, ...]
     there: tuple[DraftInfo, ...]
     left: tuple[Left, ...]
+    damaged: tuple[Finding, ...]
 
 
 @frozen
@@ -491,18 +492,22 @@ T = TypeVar("T")
 
 
 class Listed(tuple[T, ...]):  # noqa: SLOT001 - tuples have no room for slots
-    """The lines of a list, and in `damaged` what it had to leave out, or could not say, for damage in the store."""
+    """The lines of a list, and in `damaged` what it had to leave out, or could not say: for damage in the store, or (of the
+    kind `unreadable`) since a file of the root cannot be read."""
 
     damaged: tuple[Finding, ...] = ()
 
     @classmethod
-    def of(cls, lines: Iterable[T], damaged: Iterable[Damaged]) -> Listed[T]:
+    def of(cls, lines: Iterable[T], damaged: Iterable[EnvironmentFault]) -> Listed[T]:
         listed = cls(lines)
         known = {fault.message: fault for fault in damaged}
-        listed.damaged = tuple(
-            Finding("damaged", str(fault.details.get("file", "")), said, fault.hint) for said, fault in known.items()
-        )
+        listed.damaged = tuple(map(_left_out, known.values()))
         return listed
+
+
+def _left_out(fault: EnvironmentFault) -> Finding:
+    kind, name = ("damaged", "file") if isinstance(fault, Damaged) else ("unreadable", "path")
+    return Finding(kind, str(fault.details.get(name, "")), fault.message, fault.hint)
 
 
 class Logged(tuple[Event, ...]):  # noqa: SLOT001 - tuples have no room for slots

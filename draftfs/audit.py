@@ -279,6 +279,8 @@ def read_feed(view: FileView, counters: Counters | None, fold: paths.Fold) -> Fe
     firsts = [first for first in view.segments() if counters is None or first <= counters.segment]
     for at, first in enumerate(firsts):
         following = firsts[at + 1] if at + 1 < len(firsts) else None if end is None else end + 1
+        if os.path.islink(os.path.join(view.folder, layout.segment(first))):
+            feed.faults[layout.segment(first)] = "is a symlink, not a record"
         size = counters.segment_bytes if counters is not None and first == counters.segment else None
         lines = segment_lines(view, first, size)
         for position, line in enumerate(lines, first):

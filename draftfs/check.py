@@ -152,18 +152,15 @@ class Checker:
         name = pasteable(self._typed(target))
         repair = f"draftfs regenerate -- {name}"
         if seen.kind == "other":
-            repair = f"mv -- {name} {pasteable(self._typed(f'{target}.aside'))} && {repair}"
+            repair = f"mv -n -- {name} {pasteable(self._typed(f'{target}.aside'))} && {repair}"
         wanted = f"the chosen draft {choice.number}" if choice.content is not None else "the chosen deletion"
         said = {"absent": "it is gone", "other": seen.detail, "file": "it was changed"}[seen.kind]
         message = f"{target} does not hold {wanted}: {said}"
         return Finding("stale", target, message, repair, subject=str(choice.number), number=choice.number)
 
     def _outdated(self, waiting: Sequence[Draft], compared: Comparison) -> Iterator[Finding]:
-        moved = [
-            each
-            for each in waiting
-            if not compared.holds(each.target, each.base) and not compared.holds(each.target, each.content)
-        ]
+        outdated = compared.outdated(self._engine, waiting)
+        moved = [each for each in waiting if (each.target, each.number) in outdated]
         renamed = self._renamed([each for each in moved if compared.see(each.target).kind == "absent"])
         for draft in moved:
             seen, name = compared.see(draft.target), pasteable(self._typed(layout.draft_name(draft)))
@@ -212,7 +209,7 @@ class Checker:
             if state == "tampered":
                 aside = pasteable(self._typed(f"{draft.target}.aside-{draft.number:04d}"))
                 message = f"{name} no longer holds what {draft.author} handed in"
-                repair = f"mv -- {typed} {aside} && draftfs restore -- {typed}"
+                repair = f"mv -n -- {typed} {aside} && draftfs restore -- {typed}"
                 yield self._of_draft("tampered", name, draft, message, repair)
             elif state == "missing":
                 if still_to_show is None:

@@ -5,12 +5,17 @@ All is asked first and answered at once, so that git is started a few times howe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from draftfs import layout
+from draftfs.engine import View
+from draftfs.engine.files import FileEngine
+from draftfs.errors import DraftfsError
 from draftfs.git import clean
 from draftfs.git.clean import Form
 from draftfs.records import Content, Draft
+from draftfs.rules import promotion
 from draftfs.sighting import Sighting, same_bytes
 from draftfs.stamps import Stamps
 from draftfs.workspace import Workspace
@@ -46,10 +51,12 @@ class Comparison:
         return "whole" if whole else "tampered"
 
     def ask(self, target: str, *contents: Content | None) -> None:
-        """Have `answer` find out whether the target holds these."""
+        """Have `answer` find out whether the target holds these, where that is not known."""
         held = self.see(target).content
         for content in contents:
-            if held is not None and content is not None and held.sha256 != content.sha256:
+            if held is None or content is None or held.sha256 == content.sha256:
+                continue
+            if (target, content.sha256) not in self._same:
                 self._open[target, content.sha256] = content
 
     def answer(self) -> tuple[str, ...]:
@@ -72,3 +79,30 @@ class Comparison:
         if seen.content is None or content is None:
             return seen.kind == "absent" and content is None
         return seen.content.sha256 == content.sha256 or self._same.get((target, content.sha256), False)
+
+    def outdated(self, engine: FileEngine, drafts: Iterable[Draft]) -> frozenset[tuple[str, int]]:
+        """Target and number of those of these drafts that promoting refuses, as it would undo somebody's work: the target
+        holds neither their base, nor themselves, nor an alternative. Their bases and contents have been asked for."""
+        moved = [each for each in drafts if not self._holds_any(each.target, (each.base, each.content))]
+        if not moved:
+            return frozenset()
+        free = engine.read(lambda view: [_acceptable(view, each) for each in moved])
+        for draft, contents in zip(moved, free, strict=True):
+            self.ask(draft.target, *contents)
+        self.answer()
+        return frozenset(
+            (draft.target, draft.number)
+            for draft, contents in zip(moved, free, strict=True)
+            if not self._holds_any(draft.target, contents)
+        )
+
+    def _holds_any(self, target: str, contents: Iterable[Content | None]) -> bool:
+        return any(self.holds(target, each) for each in contents)
+
+
+def _acceptable(view: View, draft: Draft) -> tuple[Content | None, ...]:
+    """What the target may hold; without alternatives where the job's record is damaged."""
+    try:
+        return promotion.acceptable(view, draft)
+    except DraftfsError:
+        return draft.base, draft.content

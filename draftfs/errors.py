@@ -138,7 +138,8 @@ def from_oserror(fault: OSError, doing: str) -> EnvironmentFault:
     if fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         code, hint = "disk_full", "free some space, then run the same command again"
     elif fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        code, hint = "permission", f"make {where} writable for this user, then run the same command again"
+        able = "readable" if doing.startswith("reading") else "writable"
+        code, hint = "permission", f"make {where} {able} for this user, then run the same command again"
     else:
         code, hint = "filesystem", "draftfs doctor"
     return EnvironmentFault(code, f"{doing} failed at {where}: {reason}", hint=hint, path=where)

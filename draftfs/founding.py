@@ -27,6 +27,7 @@ _GIT_WAIT: Final = 5.0
 _GIT_PAUSE: Final = 0.01
 _DRAFTS: Final = "*.draft-[0-9][0-9][0-9][0-9]*@*"
 _TEMPORARIES: Final = ".draftfs-*"
+_AGAIN: Final = "mend that, then run the same command again"
 
 
 def mend(repo: Repo, clock: Clock, lock_wait: float, file: str) -> list[str]:
@@ -186,7 +187,8 @@ def _register(repo: Repo, folder: str) -> None:
 def hide_drafts(engine: FileEngine, repo: Repo) -> None:
     """Have git leave drafts alone, or, with `drafts.track`, see them: one line of its exclude file, and no other.
 
-    Again where the setting has changed meanwhile, so that the last one counts. Raises EnvironmentFault.
+    Again where the setting has changed meanwhile, so that the last one counts. Raises EnvironmentFault, and the setting
+    stands.
     """
     wanted: bool | None = None
     try:
@@ -194,7 +196,8 @@ def hide_drafts(engine: FileEngine, repo: Repo) -> None:
             with lock.exclusive(f"{engine.folder}/{layout.LOCK}", engine.lock_wait):  # others edit the file, too
                 (remove_lines if wanted else ensure_lines)(repo.exclude_file(), (_DRAFTS,))
     except OSError as fault:
-        raise from_oserror(fault, "telling git about drafts") from fault
+        told = from_oserror(fault, "telling git about drafts")
+        raise EnvironmentFault(told.code, told.message, hint=_AGAIN, **told.details) from fault
 
 
 def _shared_mode(setting: str | None) -> int:

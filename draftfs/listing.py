@@ -13,10 +13,11 @@ from draftfs import layout, unrecorded
 from draftfs.answers import DraftInfo, DraftLine, JobLine, Listed, TargetLine, draft_info
 from draftfs.clock import rfc3339
 from draftfs.comparing import Comparison
+from draftfs.dropped import only_file, require_file
 from draftfs.engine import View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
-from draftfs.errors import Damaged, NotFound
+from draftfs.errors import Damaged, EnvironmentFault, NotFound
 from draftfs.frozen import frozen
 from draftfs.layout import Folder, Key
 from draftfs.paths import covers
@@ -32,6 +33,7 @@ _Side = tuple[str | None, str, str | None]
 """A file (None: none), its name, its mode."""
 
 _NOTHING: Final = os.devnull
+_UNDECIDED: Final = ("waiting", "abandoned")
 
 
 @frozen
@@ -101,6 +103,7 @@ class Listing:
         """Targets at or under `paths` (all, without any, or with "" among them) that have undecided drafts or a standing choice; with
         `everything` all drafts that were ever handed in. Files that no record has are listed beside them, and in `paths`."""
         damaged: list[Damaged] = []
+        unread: list[EnvironmentFault] = []
 
         def look(view: FileView) -> list[tuple[Target, tuple[Draft, ...]]]:
             damaged.clear()
@@ -111,60 +114,80 @@ class Listing:
                 if not paths or "" in paths or any(covers(path, target.path, fold) for path in paths)
             ]
 
-        found = self._engine.read(look)
+        stamps = Stamps(self._objects, self._tree.top)
+        compared = Comparison(self._workspace, stamps)
+        found = [each for each in self._engine.read(look) if _can_be_read(compared, *each, unread)]
         chosen = {target.path: target.choice for target, _ in found if target.choice is not None}
         now = self._engine.read(lambda view: view.now.wall)
-        stamps = Stamps(self._objects, self._tree.top)
         standing = self._workspace.standing_now(chosen, stamps)
-        compared = Comparison(self._workspace, stamps)
         for target, waiting in found:
             asked = [content for draft in waiting for content in (draft.base, draft.content)]
             asked += [chosen[target.path].content] if target.path in standing else []
             compared.ask(target.path, *asked)
         compared.answer()
-        lines = (self._target_line(target, waiting, compared, standing, now) for target, waiting in found)
+        undecided = [draft for _, waiting in found for draft in waiting if draft.state in _UNDECIDED]
+        outdated = compared.outdated(self._engine, undecided)
+        lines = (self._target_line(target, waiting, compared, standing, outdated, now) for target, waiting in found)
         shown = {line.target: line for line in lines if line is not None}
         stamps.save(everything=False)
-        for name, dropped in self._unrecorded(found, paths, now).items():
+        for name, dropped in self._unrecorded(found, paths, now, unread).items():
             line = shown.get(name, TargetLine(name, None, False, ()))
             shown[name] = replace(line, drafts=(*line.drafts, *dropped))
-        return Listed.of((shown[name] for name in sorted(shown)), damaged)
+        return Listed.of((shown[name] for name in sorted(shown)), (*damaged, *unread))
 
     def _unrecorded(
-        self, found: Sequence[tuple[Target, Iterable[Draft]]], paths: Sequence[str], now: float
+        self,
+        found: Sequence[tuple[Target, Iterable[Draft]]],
+        paths: Sequence[str],
+        now: float,
+        unread: list[EnvironmentFault],
     ) -> dict[str, list[DraftLine]]:
-        """The draft-shaped files that no record has, by target."""
+        """The draft-shaped files that no record has, by target, as far as they can be read."""
         where = unrecorded.folders(self._tree, (target.path for target, _ in found), paths)
         known = {layout.draft_name(draft) for _, each in found for draft in each}
         names = self._engine.read(lambda view: unrecorded.names(view, self._tree, where, paths, known))
         lines: dict[str, list[DraftLine]] = {}
-        for info, content in unrecorded.infos(self._tree, names):
-            held = self._tree.observe(info.target).content
-            after = _NOTHING if info.delete else self._tree.path(info.file)
-            changed = self._changed(info.target, held, None if info.delete else content, after)
-            flags = ["binary"] if changed is None else []
-            flags += ["mode"] if held is not None and not info.delete and held.mode != content.mode else []
-            age = max(0.0, now - datetime.fromisoformat(info.created_at).timestamp())
-            added, removed = changed or (None, None)
-            line = DraftLine(info, age, added, removed, (*flags, "unrecorded"))
-            lines.setdefault(info.target, []).append(line)
+        for name in names:
+            try:
+                for info, content in unrecorded.infos(self._tree, [name]):
+                    lines.setdefault(info.target, []).append(self._dropped_line(info, content, now))
+            except EnvironmentFault as fault:
+                unread.append(fault)
         return lines
 
+    def _dropped_line(self, info: DraftInfo, content: Content, now: float) -> DraftLine:
+        held = self._tree.observe(info.target).content
+        after = _NOTHING if info.delete else self._tree.path(info.file)
+        changed = self._changed(info.target, held, None if info.delete else content, after)
+        flags = ["binary"] if changed is None else []
+        flags += ["mode"] if held is not None and not info.delete and held.mode != content.mode else []
+        age = max(0.0, now - datetime.fromisoformat(info.created_at).timestamp())
+        added, removed = changed or (None, None)
+        return DraftLine(info, age, added, removed, (*flags, "unrecorded"))
+
     def _target_line(
-        self, target: Target, waiting: Iterable[Draft], compared: Comparison, standing: Collection[str], now: float
+        self,
+        target: Target,
+        waiting: Iterable[Draft],
+        compared: Comparison,
+        standing: Collection[str],
+        outdated: Collection[tuple[str, int]],
+        now: float,
     ) -> TargetLine | None:
         choice = target.choice if target.path in standing else None
-        lines = tuple(self._draft_line(draft, compared, now) for draft in waiting)
+        lines = tuple(self._draft_line(draft, compared, outdated, now) for draft in waiting)
         if choice is None:
             return TargetLine(target.path, None, False, lines) if lines else None
         return TargetLine(target.path, choice.number, not compared.holds(target.path, choice.content), lines)
 
-    def _draft_line(self, draft: Draft, compared: Comparison, now: float) -> DraftLine:
+    def _draft_line(
+        self, draft: Draft, compared: Comparison, outdated: Collection[tuple[str, int]], now: float
+    ) -> DraftLine:
         info = draft_info(draft, shown=self._tree.shows(layout.draft_name(draft)))
         lost = draft.content is not None and not self._objects.has(draft.content)
         changed = None if lost else self._lines(draft, compared.see(draft.target).content)
         flags = ["damaged"] if lost else ["binary"] if changed is None else []
-        flags += self._flags(draft, compared)
+        flags += self._flags(draft, compared, outdated)
         age = max(0.0, now - datetime.fromisoformat(draft.created_at).timestamp())
         added, removed = changed or (None, None)
         return DraftLine(info, age, added, removed, tuple(flags))
@@ -182,12 +205,12 @@ class Listing:
             return 0, 0
         return self._repo.lines_changed(before, after)
 
-    def _flags(self, draft: Draft, compared: Comparison) -> Iterator[str]:
+    def _flags(self, draft: Draft, compared: Comparison, outdated: Collection[tuple[str, int]]) -> Iterator[str]:
         state, held = compared.draft_file(draft), compared.see(draft.target).content
-        undecided = draft.state in ("waiting", "abandoned")
-        if state == "tampered" or (state == "missing" and undecided):  # decided ones may have been tidied away
+        undecided = draft.state in _UNDECIDED  # decided ones may have been tidied away
+        if state == "tampered" or (state == "missing" and undecided):
             yield state
-        if undecided and not any(compared.holds(draft.target, each) for each in (draft.base, draft.content)):
+        if (draft.target, draft.number) in outdated:
             yield "outdated"
         if held is not None and draft.content is not None and held.mode != draft.content.mode:
             yield "mode"
@@ -213,10 +236,10 @@ class Listing:
         try:
             draft = self._engine.read(lambda view: drafts.find(view, ref))
         except NotFound:
-            (name, *more) = self._tree.draft_files(ref.target, ref.number) or [""]
-            content = self._tree.observe(name).content if name and not more else None
-            if content is None:
+            name = only_file(self._tree, ref)
+            if name is None:
                 raise
+            content = require_file(name, self._tree.observe(name))
             delete = ".delete@" in name.removeprefix(ref.target)
             return None, (None if delete else self._tree.path(name), name, None if delete else content.mode)
         return draft, (self._object(draft.content), layout.draft_name(draft), _mode(draft.content))
@@ -233,6 +256,20 @@ class Listing:
     def with_shown(self, infos: Iterable[DraftInfo]) -> tuple[DraftInfo, ...]:
         """The same drafts, with whether their files are there now."""
         return tuple(replace(info, shown=self._tree.shows(info.file)) for info in infos)
+
+
+def _can_be_read(
+    compared: Comparison, target: Target, waiting: Iterable[Draft], unread: list[EnvironmentFault]
+) -> bool:
+    """Whether the target and its drafts' files can; else why not is one more in `unread`."""
+    try:
+        compared.see(target.path)
+        for draft in waiting:
+            compared.draft_file(draft)
+    except EnvironmentFault as fault:
+        unread.append(fault)
+        return False
+    return True
 
 
 def _mode(content: Content | None) -> str | None:

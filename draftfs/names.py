@@ -72,6 +72,12 @@ def shown(text: str) -> str:
     return _UNSAFE.sub(escaped, text)
 
 
+def shown_command(text: str) -> str:
+    r"""As `shown`, for a command to paste: `pasteable` has put such characters between quotes, and there a shell takes
+    `'$'\x0a''` for one."""
+    return _UNSAFE.sub(lambda found: f"'$'{escaped(found)}''", text)
+
+
 def escaped(found: re.Match[str]) -> str:
     """What stands for a character that is not shown as it is."""
     code = ord(found[0])

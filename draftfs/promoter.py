@@ -124,11 +124,13 @@ class Promoter:
     def _require_installed(self, answer: Decided) -> None:
         """A replay is not to say that a target holds what it could not be made to hold then."""
         for each in replaced_in(answer)[1]:
-            target = self._engine.read(partial(drafts.of_target, target=each.target))
+            choice = self._engine.read(partial(drafts.of_target, target=each.target)).choice
             due = getattr(each, "chosen", None) if isinstance(answer, Undone) else each.number
             held = self._workspace.tree.observe(each.target).content
-            still = due == (target.choice.number if target.choice is not None else None)
+            still = due == (choice.number if choice is not None else None)
             if each.changed and still and sha256_of(held) == each.previous_sha256 != each.sha256:
+                if choice is not None and not self._workspace.standing_now({each.target: choice}):
+                    continue  # a revert, say, came since
                 message = f"{each.target} does not hold it: it still holds what was there before"
                 raise _not_installed(answer, "filesystem", message, each.target)
 
@@ -155,7 +157,7 @@ class Promoter:
         target, tree = step.target, self._workspace.tree
         blob = self._workspace.blob(target, step.content)
         if step.changes:
-            tree.require_writable(target)
+            tree.require_writable(target, f"replacing {target}")
         if stack is None:
             return Ready(blob, None)
         previous = self._workspace.blob(target, step.previous)  # an object: with a stack, what is observed is kept

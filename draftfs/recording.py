@@ -4,7 +4,8 @@ a file, what was committed becomes the choice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,12 +16,13 @@ from draftfs.codec import to_plain
 from draftfs.engine import Transaction
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
-from draftfs.errors import BadRequest, EnvironmentFault, Refused, from_oserror, pasteable
+from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror, pasteable
 from draftfs.frozen import frozen
 from draftfs.git import committing
 from draftfs.names import shown
 from draftfs.records import Actor, Choice, Content, Draft, DraftRef, TreeEntry
-from draftfs.rules import admissions, drafts
+from draftfs.repo import Head
+from draftfs.rules import admissions, drafts, receipts
 from draftfs.workspace import Workspace
 
 C = TypeVar("C", bound=Decided)
@@ -53,38 +55,59 @@ class Recording:
         """Raises EnvironmentFault `git` where a commit could not be made now, BadRequest `usage` for an empty message."""
         if message is not None and not message.strip():
             raise BadRequest("usage", "a commit needs a message", hint="--message TEXT, or leave it out")
-        committing.require_ready(self._workspace.tree.top, self._git_dir)
+        committing.require_ready(self._workspace.tree.top, self._git_dir, self._engine.lock_wait)
 
     def commit(self, answer: C, text: str | None) -> C:
         """Commit the targets of an answer, and nothing else; the answer with the commit, or without one where HEAD holds
-        all of it already. Raises EnvironmentFault `git`: what was chosen stands all the same."""
+        all of it already. A replay commits only what never was (G1): HEAD may have moved on since.
+
+        Raises EnvironmentFault `git`: what was chosen stands all the same."""
+        if answer.commit is not None:
+            return answer
         behind: committing.Behind | None = None
         try:
             wanted = {line.target: self._entry(line.target, answer) for line in replaced_in(answer)[1]}
-            head = self._workspace.head().commit
-            before = self._workspace.repo.entries(head, list(wanted)) if head is not None else {}
-            due = {target: entry for target, entry in wanted.items() if entry != before.get(target)}
-            if not due:
-                return answer
-            made = self._commit(head, due, self._message(answer, list(due), text))
+            with committing.index_locked(self._git_dir, self._engine.lock_wait) as locked:
+                at = self._workspace.head()
+                head, before = at.commit, self._workspace.repo.entries(at.commit, list(wanted)) if at.commit else {}
+                due = self._due(answer, wanted, at, before)
+                if not due:
+                    held = {target: entry for target, entry in wanted.items() if entry == before.get(target)}
+                    committing.catch_up(self._workspace.tree.top, self._git_dir, head, held)
+                    return answer
+                made, names = self._commit(head, due, self._message(answer, list(due), text), locked)
         except committing.Behind as fault:
-            behind, made = fault, str(fault.details["commit"])
+            behind, made, names = fault, str(fault.details["commit"]), []
         except (EnvironmentFault, Refused) as fault:
             raise _not_committed(answer, fault) from fault
         except OSError as fault:
             raise _not_committed(answer, from_oserror(fault, "the commit")) from fault
+        committing.refresh(self._workspace.tree.top, names)
         after = self._workspace.repo.entries(made, list(due))
         other = [target for target, entry in due.items() if entry != after.get(target)]
         try:
-            self._take_over(made, {target: (before.get(target), after.get(target)) for target in other})
+            self._note(answer, made, {target: (before.get(target), after.get(target)) for target in other})
         except OSError as fault:
             raise from_oserror(fault, f"recording what {made[:12]} made of it") from fault
         if behind is not None:
             raise behind
         return replace(answer, commit=made)
 
-    def _commit(self, head: str | None, due: committing.Entries, message: str) -> str:
-        return committing.commit(self._workspace.repo, self._workspace.tree.top, self._git_dir, head, due, message)
+    def _due(
+        self, answer: Decided, wanted: committing.Entries, head: Head, before: Mapping[str, TreeEntry]
+    ) -> committing.Entries:
+        """What HEAD does not hold yet; for a replay, where history has not moved on since the targets were chosen."""
+        due = {target: entry for target, entry in wanted.items() if entry != before.get(target)}
+        if not answer.replayed:
+            return due
+        found = self._engine.read(lambda view: {target: _choice(view, target) for target in due})
+        choices = {target: choice for target, choice in found.items() if choice is not None}
+        standing = self._workspace.standing(choices, head, before)
+        return {target: entry for target, entry in due.items() if target in standing or target not in choices}
+
+    def _commit(self, head: str | None, due: committing.Entries, message: str, locked: int) -> tuple[str, list[str]]:
+        repo, top = self._workspace.repo, self._workspace.tree.top
+        return committing.commit(repo, top, self._git_dir, head, due, message, locked=locked)
 
     def _entry(self, target: str, answer: Decided) -> TreeEntry | None:
         """What a commit of the target is to hold: what is chosen, not what an editor may have made of it meanwhile."""
@@ -122,22 +145,27 @@ class Recording:
 
     # ── afterwards ──
 
-    def _take_over(self, made: str, rewritten: dict[str, tuple[TreeEntry | None, TreeEntry | None]]) -> None:
-        """The user's hooks have the last word on what is committed: that is the choice then."""
+    def _note(
+        self, answer: Decided, made: str, rewritten: dict[str, tuple[TreeEntry | None, TreeEntry | None]]
+    ) -> None:
+        """The commit belongs to the answer, for whoever asks again. And the user's hooks have the last word on what is
+        committed: that is the choice then."""
         found = [
             Rewritten(target, before, after, self._workspace.committed(target, after))
             for target, (before, after) in rewritten.items()
         ]
-        if not found:
-            return
         choices = self._engine.read(lambda view: {each.target: _choice(view, each.target) for each in found})
 
         def rule(tx: Transaction, _: str) -> Recorded:
             taken = [each for each in found if _rewrite(tx, each, choices[each.target], made, self._actor)]
+            receipts.complete(tx, answer.receipt, {"commit": made})
             return Recorded(commit=made, rewritten=tuple(each.target for each in taken))
 
         request = {"commit": made, "rewritten": [to_plain(each) for each in found]}
-        self._calls.write("promote --commit", request, Recorded, rule, tokens.new_receipt_key())
+        with ExitStack() as stack:
+            if not found:  # the commit is made, whatever becomes of this note: a replay then goes by what HEAD holds
+                stack.enter_context(suppress(DraftfsError, OSError))
+            self._calls.write("promote --commit", request, Recorded, rule, tokens.new_receipt_key())
 
 
 def _choice(view: FileView, target: str) -> Choice | None:

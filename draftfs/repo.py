@@ -195,12 +195,14 @@ class Repo:
     def touched_since(self, commit: str, head: str, paths: Sequence[str]) -> frozenset[str]:
         """Those of `paths` (files or folders) that any commit touches which `head` has and `commit` has not; all where git does not know either.
 
-        Commits count whose effect a merge dropped again: without --full-history git would leave their side out.
+        Commits count whose effect a merge dropped again: without --full-history git would leave their side out. Those do not
+        that an amend or a rebase only made anew, with the same change.
         """
         found: set[str] = set()
         for start in range(0, len(paths), 500):
             some = paths[start : start + 500]
-            command = ("rev-list", "--full-history", f"{commit}..{head}", "--", *some)
+            which = ("--full-history", "--cherry-pick", "--right-only", f"{commit}...{head}")
+            command = ("rev-list", *which, "--", *some)
             answer = run(self.top, *command, options=_LITERAL, accept=(0, 128))
             if answer.status:
                 return frozenset(paths)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from draftfs import layout, listing
-from draftfs.answers import DraftInfo, Left, Restored, Tidied, draft_info
+from draftfs.answers import DraftInfo, Left, Listed, Restored, Tidied, draft_info
 from draftfs.calls import Calls
 from draftfs.engine import Performed, Transaction
 from draftfs.engine.files import FileEngine
@@ -58,7 +58,7 @@ class Showing:
             elif draft.content is not None and not self._objects.has(draft.content):
                 left.append(Left(name, "the store has lost its bytes, and this is the last copy"))
             else:
-                self._tree.require_writable(draft.target)
+                self._tree.require_writable(draft.target, f"removing {name}")
                 found.append(draft.ref)
         return found, tuple(left)
 
@@ -85,11 +85,17 @@ class Showing:
         What cannot be put back is left: of drafts that were named that is refused, before anything is done. Raises Refused
         `tampered` where something else is in a draft's place, Damaged for lost bytes, EnvironmentFault, OSError.
         """
-        found = self._engine.read(lambda view: list(self._undecided(view) if refs is None else _named(view, refs)))
+        damaged: list[Damaged] = []
+
+        def look(view: FileView) -> list[Draft]:
+            damaged.clear()
+            return list(_undecided(view, damaged) if refs is None else _named(view, refs))
+
+        found = self._engine.read(look)
         missing, there, left = list[Draft](), list[Draft](), list[Left]()
         for draft in found:
             state = self._tree.file_state(draft)
-            fault = self._obstacle(draft) if state == "missing" else _taken(draft) if state == "tampered" else None
+            fault = self._obstacle(draft, state)
             if fault is None:
                 (missing if state == "missing" else there).append(draft)
             elif refs is not None:
@@ -97,28 +103,44 @@ class Showing:
             else:
                 left.append(Left(layout.draft_name(draft), fault.message))
         for draft in missing:
-            self._tree.require_writable(draft.target)
+            self._tree.require_writable(draft.target, f"showing {layout.draft_name(draft)}")
         for draft in missing:
             performed = self._tree.perform(PlaceDraft(draft.target, draft.number, draft.author, draft.content), None)
             if performed.fault is not None and self._tree.file_state(draft) != "whole":
                 raise performed.fault
-        return Restored(self._infos(missing), self._infos(there), tuple(left))
+        return Restored(self._infos(missing), self._infos(there), tuple(left), Listed.of((), damaged).damaged)
 
-    def _obstacle(self, draft: Draft) -> DraftfsError | None:
-        if draft.content is None or self._objects.has(draft.content):
+    def _obstacle(self, draft: Draft, state: str) -> DraftfsError | None:
+        folder = next((each for each in _folders(draft.target) if self._is_blocked(each)), None)
+        if folder is not None:
+            hint = f"mv -- {pasteable(folder)} {pasteable(f'{folder}~')}; draftfs restore"
+            return Refused("not_a_file", f"{folder} is a symlink or a file, and no folder", hint=hint)
+        if state == "tampered":
+            return _taken(draft)
+        if state == "whole" or draft.content is None or self._objects.has(draft.content):
             return None
         name = layout.object_file(draft.content.sha256)
         return Damaged("damaged", f"{name}, which holds its bytes, is missing or cut short", file=name)
 
-    def _undecided(self, view: FileView) -> Iterator[Draft]:
-        for target in listing.every_target(view, []):
-            yield from listing.drafts_of(view, target, [])
+    def _is_blocked(self, folder: str) -> bool:
+        path = self._tree.path(folder)
+        return os.path.islink(path) or (os.path.exists(path) and not os.path.isdir(path))
 
     def _infos(self, found: Iterable[Draft]) -> tuple[DraftInfo, ...]:
         return self._with_shown(draft_info(draft, shown=False) for draft in found)
 
     def _with_shown(self, infos: Iterable[DraftInfo]) -> tuple[DraftInfo, ...]:
         return tuple(replace(info, shown=self._tree.shows(info.file)) for info in infos)
+
+
+def _folders(target: str) -> Iterator[str]:
+    """Those that the target lies in, the outermost first."""
+    return (target[:at] for at, letter in enumerate(target) if letter == "/")
+
+
+def _undecided(view: FileView, damaged: list[Damaged]) -> Iterator[Draft]:
+    for target in listing.every_target(view, damaged):
+        yield from listing.drafts_of(view, target, damaged)
 
 
 def _named(view: FileView, refs: Sequence[DraftRef]) -> Iterator[Draft]:

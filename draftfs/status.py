@@ -72,7 +72,7 @@ class Faults:
         except DraftfsError as fault:
             self.note(fault)
         except OSError as fault:
-            self.note(from_oserror(fault, "looking at the root"))
+            self.note(from_oserror(fault, "looking"))
         return None
 
     def listed(self, look: Callable[[], Listed[T]]) -> Listed[T]:
@@ -107,7 +107,8 @@ def survey(
 ) -> Status:
     """All of it. Targets and findings are looked at on the root's disk; where the store changes meanwhile, once more."""
     for left in reversed(range(_TRIES)):
-        faults, waiting = Faults(), Queue(engine).ahead()
+        faults = Faults()
+        waiting = faults.tried(Queue(engine).ahead) or ()
         found = engine.read(partial(_records, waiting=waiting))
         faults.add(found.faults)
         listed = faults.listed(targets)
@@ -263,8 +264,9 @@ def mine(
 ) -> MyStatus:
     """What is the actor's own: its live claims wherever they are; of those that are over, the latest whose token is `kept`
     here; its drafts that wait; what it has not acknowledged."""
-    queue = Queue(engine).ahead()
-    return engine.read(lambda view: _mine(view, actor, queue, kept, shows))
+    faults = Faults()
+    queue = faults.tried(Queue(engine).ahead) or ()
+    return engine.read(lambda view: _mine(view, actor, queue, kept, shows, faults))
 
 
 def _mine(
@@ -273,8 +275,8 @@ def _mine(
     queue: tuple[Waiting, ...],
     keeps: Callable[[], Sequence[Kept]],
     shows: Callable[[str], bool],
+    faults: Faults,
 ) -> MyStatus:
-    faults = Faults()
     kept = faults.tried(keeps) or ()
     everybodys = [(lease, _claim(view, lease, queue, faults)) for lease in _leases(view, faults)]
     claims = [claim for lease, claim in everybodys if lease.holder == actor.name]

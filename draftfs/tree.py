@@ -169,12 +169,12 @@ class Tree:
         folder = existing_folder(os.path.dirname(self.path(target)))
         return os.access(folder, os.W_OK | os.X_OK)
 
-    def require_writable(self, target: str) -> None:
-        """Raise `permission` when the target could not be replaced: before anything is changed."""
+    def require_writable(self, target: str, doing: str) -> None:
+        """Raise `permission` where nothing can be made or removed beside the target: before anything is changed."""
         if not self.is_writable(target):
             folder = existing_folder(os.path.dirname(self.path(target)))
             number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
-            raise from_oserror(OSError(number, os.strerror(number), folder), f"replacing {target}")
+            raise from_oserror(OSError(number, os.strerror(number), folder), doing)
 
     def _stage(self, stack: ExitStack, target: str, mode: int, *, sharing: fs.Sharing = fs.UNSHARED) -> tuple[str, int]:
         """Prepare in the store where that is on the target's file system: no crash can then leave litter in the root."""
@@ -246,7 +246,7 @@ class Tree:
                 if self.shows(name):
                     fs.sync_folder(os.path.dirname(final))  # whoever made it may not have come to that yet
                     return Performed(effect, "done")
-                self.require_writable(effect.target)
+                self.require_writable(effect.target, _DOING[PlaceDraft].format(effect))
                 staged = self._absolute(ready or self.stage_draft(stack, effect.target, effect.content))
             self._require_straight(effect.target)
             fs.make_folder(os.path.dirname(final))

@@ -17,7 +17,7 @@ from draftfs import hints
 from draftfs.answers import Checked, Finding
 from draftfs.clock import NANOSECONDS
 from draftfs.engine.wake import Waker
-from draftfs.errors import DraftfsError, NotFound
+from draftfs.errors import Damaged, DraftfsError, NotFound
 from draftfs.frozen import frozen
 from draftfs.hints.ear import Ear, Watch
 from draftfs.repo import Repo
@@ -75,6 +75,7 @@ class Watcher:
         self._ear = Ear(self.root, self._bell.set, watch, delay=self._pace.delay)
         self._raised: dict[Key, Finding] = {}
         self._noted: set[str] = set()
+        self._failed = False
         self._doubted: dict[Key, float] = {}
         self._lapse_ns: float | None = None
         self._next = self._rested = 0.0
@@ -105,12 +106,15 @@ class Watcher:
         self._seen = self._state()
         checked = self._check()
         took = time.monotonic() - began
+        failed, before = isinstance(checked, str), self._failed
         notes = {checked} if isinstance(checked, str) else {*checked.notes}
+        if before and not failed:
+            yield Change("note", message="can look again")
         yield from (Change("note", message=each) for each in sorted(notes - self._noted))
-        self._noted = notes
+        self._noted, self._failed = notes, failed
         if isinstance(checked, Checked):
             yield from self._compare(checked)
-        self._plan(took, failed=isinstance(checked, str))
+        self._plan(took, failed=failed)
 
     def _check(self) -> Checked | str:
         """What is found now, or why that cannot be said."""
@@ -122,7 +126,8 @@ class Watcher:
         except DraftfsError as fault:
             if fault.code == "no_store":
                 raise
-            return f"cannot look: {fault.message}"
+            repair = f" ({fault.hint})" if isinstance(fault, Damaged) and fault.hint is not None else ""
+            return f"cannot look: {fault.message}{repair}"
 
     def _compare(self, checked: Checked) -> Iterator[Change]:
         """What changed since the last scan. While something changes a scan can mix before and after (a promotion under way,

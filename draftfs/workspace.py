@@ -16,7 +16,7 @@ from typing import Final
 from draftfs import layout
 from draftfs.engine import fs
 from draftfs.engine.objects import Objects
-from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror
+from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, Refused, from_oserror, pasteable
 from draftfs.frozen import frozen
 from draftfs.records import HAND_EDIT, Actor, Base, Choice, Content, Lease, TreeEntry
 from draftfs.repo import Head, Repo
@@ -359,7 +359,7 @@ def _open_regular(path: str, name: str, target: str) -> int:
             raise BadRequest(
                 "bad_file",
                 f"{name} is not there",
-                hint=f"write it first, or propose its deletion: draftfs draft --delete -- {target}",
+                hint=f"write it first, or propose its deletion: draftfs draft --delete -- {pasteable(target)}",
                 path=name,
             ) from fault
         raise from_oserror(fault, "reading the draft") from fault

@@ -6,6 +6,7 @@ The only module of draftfs that reads the environment.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -25,6 +26,7 @@ FINDINGS: Final = 6
 """The exit status of a command that looked, and found something."""
 
 _MOMENT: Final = 0.2
+_NAMES_PATHS: Final = re.compile(r"\b(?:(mv|rm)(?= -- )|(draftfs|git)(?= [^,;]*(?: -- |worktree add )))")
 
 
 @frozen
@@ -100,12 +102,14 @@ class LastingKeys:
 
 
 class Progress:
-    """Bytes copied, on one line of standard error that is gone in the end."""
+    """Bytes copied, on one line of standard error that is gone in the end; where the copying itself takes a moment."""
 
     def __init__(self, streams: Streams) -> None:
-        self._streams, self._copied, self._at, self._visible = streams, 0, time.monotonic(), False
+        self._streams, self._copied, self._at, self._visible = streams, 0, 0.0, False
 
     def __call__(self, step: int) -> None:
+        if not self._copied:
+            self._at = time.monotonic()
         self._copied += step
         if time.monotonic() - self._at >= _MOMENT:
             self._at, self._visible = time.monotonic(), True
@@ -204,6 +208,26 @@ class Call:
     def paint(self) -> _show.Paint:
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         return _show.Paint(self.color == "always" or (self.color == "auto" and self.terminal and not plain))
+
+    def from_here(self, hint: str) -> str:
+        """A hint of the library's, whose paths are seen from the top of the checkout, as a command for the caller's folder."""
+        found = _NAMES_PATHS.search(hint)
+        if found is None:
+            return hint
+        from draftfs.errors import DraftfsError, pasteable
+        from draftfs.repo import Repo
+
+        try:
+            top, here = Repo.find(self.folder).top, os.path.realpath(os.getcwd())
+        except (DraftfsError, OSError):
+            return hint
+        if here == top:
+            return hint
+        below = os.path.commonpath((here, top)) == top
+        where = pasteable(os.path.relpath(top, here) if below else top)
+        if found[1]:
+            return f"cd {where} && {hint}"
+        return _NAMES_PATHS.sub(lambda each: f"{each[0]} -C {where}", hint)
 
     # ── files that options name ──
 

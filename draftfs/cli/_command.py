@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 else:
     _Type = click.ParamType
 
-_WIDTH: Final = 100
+_NARROWEST: Final = 60
+_WIDEST: Final = 100
 _SHARED: Final = "Options of every command"
 
 
@@ -171,7 +172,11 @@ class Command(click.Command):
         if call is not None:
             rest = self._behind_separator(args)
             call.separated, call.behind = rest is not None, tuple(rest or ())
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as fault:
+            fault.ctx = fault.ctx or ctx  # an option without its value does not say whose it is
+            raise
 
     def _behind_separator(self, args: Sequence[str]) -> Sequence[str] | None:
         """What stands behind the `--` that ends the options. One that is itself an option's value does not (`--note --`)."""
@@ -189,7 +194,7 @@ class Command(click.Command):
         return any(isinstance(each, click.Argument) and each.nargs == -1 for each in self.params)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.width = _WIDTH
+        formatter.width = _width()
         formatter.write(f"{self.short_help}\n\n")
         for example in self._examples:
             formatter.write(f"  $ {example}\n")
@@ -207,6 +212,13 @@ class Command(click.Command):
         if records:
             with formatter.section(title):
                 formatter.write_dl(records, col_max=26)
+
+
+def _width() -> int:
+    """How wide help may be: as the terminal, within reason; in a pipe as wide as it reads well."""
+    import shutil
+
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
 
 
 def help_option() -> click.Option:

@@ -31,7 +31,7 @@ def lines(decided: Decided, repo: Repo, *, commit: bool = False) -> Iterator[str
     if decided.commit is not None:
         yield f"committed as {decided.commit[:12]}"
     elif commit:
-        yield "nothing to commit: HEAD holds all of it already"
+        yield f"nothing to commit: HEAD holds all of it already{', or has moved on since' if decided.replayed else ''}"
 
 
 def _line(each: Promotion | Undo | Regeneration, repo: Repo) -> Iterator[str]:

@@ -78,10 +78,11 @@ class Difference:
     def summary(self, paint: Paint) -> Iterator[str]:
         """One line: what kind of change, and how much of it."""
         if self.hunks is None:
-            what = f"binary, {size(self.sizes[0])} to {size(self.sizes[1])}"
+            what = f"binary, {_size_of(self.sizes[0])} to {_size_of(self.sizes[1])}"
         else:
             what = f"{paint('green', f'+{self.added}')} {paint('red', f'-{self.removed}')}"
-        yield "  ".join((shown(self.sides.after_name), what, *(["mode"] if self._modes() else [])))
+        kind = "new" if self.sides.before is None else "deleted" if self.sides.after is None else "mode"
+        yield "  ".join((shown(self.sides.after_name), what, *([kind] if self._modes() else [])))
 
     def _header(self) -> tuple[bytes, ...]:
         before = self.sides.before_name if self.sides.before is not None else "/dev/null"
@@ -90,13 +91,16 @@ class Difference:
         return tuple(os.fsencode(f"{line}\n") for line in (*self._modes(), *names))
 
     def _modes(self) -> tuple[str, ...]:
+        """As git says it; of an empty file that comes or goes there is nothing else to say."""
         old, new = self.sides.before_mode, self.sides.after_mode
-        return (f"old mode {old}", f"new mode {new}") if old and new and old != new else ()
+        if old is None or new is None:
+            return (f"new file mode {new}",) if new else (f"deleted file mode {old}",) if old else ()
+        return (f"old mode {old}", f"new mode {new}") if old != new else ()
 
     def _binary(self) -> str:
         names, files = (self.sides.before_name, self.sides.after_name), (self.sides.before, self.sides.after)
         before, after = (
-            f"{shown(name)} ({size(count)}{f', {digest[:12]}' if (digest := _sha256(file)) else ''})"
+            f"{shown(name)} ({_size_of(count)}{f', {digest[:12]}' if (digest := _sha256(file)) else ''})"
             for name, count, file in zip(names, self.sizes, files, strict=True)
         )
         return f"binary: {before} and {after} differ"
@@ -110,6 +114,10 @@ def difference(sides: Sides, *, words: bool = False) -> Difference:
     sizes = (_size(sides.before), _size(sides.after))
     options = ("--word-diff=plain",) if words else ()
     return Difference(sides, hunks(sides.top, sides.target, before, after, *options), sizes, words)
+
+
+def _size_of(count: int | None) -> str:
+    return "no file" if count is None else size(count)
 
 
 def _size(path: str | None) -> int | None:

@@ -20,7 +20,7 @@ from draftfs.cli._command import Asked, Command
 from draftfs.cli._streams import Streams
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, from_oserror
 from draftfs.frozen import frozen
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 SCHEMA: Final = 1
 INTERRUPTED: Final = 128 + 2  # as a shell reports SIGINT
@@ -69,6 +69,7 @@ def _guarded(argv: Sequence[str], call: Call, work: Callable[[], _Outcome]) -> _
     try:
         return work()
     except DraftfsError as fault:
+        fault.hint = call.from_here(fault.hint) if fault.hint else fault.hint
         return _failure(fault, call)
     except click.UsageError as fault:
         return _failure(_usage(fault, argv), call)
@@ -165,7 +166,7 @@ def _failure(fault: DraftfsError, call: Call, *, status: int | None = None, defi
             "details": to_plain(fault.details),
         }
         return _Outcome(status, _json({"schema": SCHEMA, "ok": False, "error": error}), definite=definite)
-    hint = f"hint: {shown(fault.hint)}\n" if fault.hint else ""
+    hint = f"hint: {shown_command(fault.hint)}\n" if fault.hint else ""
     return _Outcome(status, err=f"error: {shown(fault.message)}\n{hint}", definite=definite)
 
 

@@ -10,7 +10,7 @@ from draftfs.cli._call import Answer
 from draftfs.cli._show import count, local
 from draftfs.clock import span
 from draftfs.codec import to_plain
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import Claim, DraftInfo, Finding, JobChanged, Listed, Written
@@ -41,7 +41,7 @@ def left_out(damaged: Iterable[Finding]) -> Iterator[str]:
     for finding in damaged:
         yield f"warning: left out: {shown(finding.message)}"
         if finding.repair is not None:
-            yield f"hint: {shown(finding.repair)}"
+            yield f"hint: {shown_command(finding.repair)}"
 
 
 def typed(repo: Repo, target: str) -> str:

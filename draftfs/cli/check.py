@@ -10,7 +10,7 @@ from draftfs.cli._call import FINDINGS, Answer, Call
 from draftfs.cli._command import command
 from draftfs.cli._show import Paint, count, duration, tsv
 from draftfs.codec import to_plain
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import Checked, Finding
@@ -67,7 +67,8 @@ def run(call: Call, paths: tuple[str, ...], kinds: tuple[str, ...], quiet: bool)
 def _pipe(checked: Checked) -> Iterator[str | bytes]:
     for each in checked.findings:
         age = "" if each.age is None else str(int(each.age))
-        yield from tsv([[each.kind, each.path, each.subject or "", age, each.message, each.repair or ""]])
+        repair = shown_command(each.repair or "")
+        yield from tsv([[each.kind, each.path, each.subject or "", age, each.message, repair]])
 
 
 def _table(checked: Checked, paint: Paint) -> Iterator[str]:
@@ -81,7 +82,7 @@ def _table(checked: Checked, paint: Paint) -> Iterator[str]:
         for repair, same in groupby(found, key=lambda each: each.repair):
             yield from map(_line, same)
             if repair is not None:
-                yield f"    run: {shown(repair)}"
+                yield f"    run: {shown_command(repair)}"
     if not checked.findings:
         yield "nothing to do"
         return

@@ -8,6 +8,7 @@ import click
 from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import Number, command, usage
 from draftfs.cli._difference import Difference, difference
+from draftfs.names import shown
 
 if TYPE_CHECKING:
     from draftfs.listing import Sides
@@ -46,7 +47,7 @@ def run(
     and the target's attributes count; programs that they name (textconv, external diffs) are not run. On a terminal it goes
     through git's pager, and control characters are escaped; in a pipe it is exact. Exits with 0 whether or not they differ."""
     if bool(drafts) == (job is not None):
-        usage("name the draft to compare, or a job", "draftfs ls")
+        usage("name either the draft to compare or a job", "draftfs ls")
     store = call.store()
     sides = _sides(store, drafts, job, base=base)
     if difftool or tool is not None:
@@ -80,5 +81,7 @@ def _lines(found: Sequence[Difference], call: Call, *, stat: bool) -> Iterator[s
             yield from each.summary(call.paint)
         elif call.terminal or call.color == "always":
             yield from each.shown(call.paint)
+            if each.text() == b"":
+                yield f"{shown(each.sides.after_name)} is no different from {shown(each.sides.before_name)}"
         else:
             yield from each.exact()

@@ -9,7 +9,7 @@ from draftfs.cli._call import FINDINGS, Answer, Call
 from draftfs.cli._command import command
 from draftfs.cli._show import Paint, count
 from draftfs.codec import to_plain
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import Checkup
@@ -42,7 +42,7 @@ def _lines(checkup: Checkup, paint: Paint) -> Iterator[str]:
     for finding in checkup.findings:
         yield f"{paint('red' if finding.severity == 'error' else 'yellow', finding.severity)}: {shown(finding.message)}"
         if finding.repair is not None:
-            yield f"  repair: {shown(finding.repair)}"
+            yield f"  repair: {shown_command(finding.repair)}"
     broken = [name for name, holds in checkup.checks.items() if not holds]
     holding = len(checkup.checks) - len(broken)
     yield f"{count(holding, 'guarantee')} checked and kept" + (f"; broken: {', '.join(broken)}" if broken else "")

@@ -10,7 +10,7 @@ from draftfs.cli._call import Answer, Call
 from draftfs.cli._command import command, usage
 from draftfs.cli._show import count
 from draftfs.errors import pasteable
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import Merged
@@ -42,7 +42,7 @@ def run(call: Call, drafts: tuple[str, ...]) -> Answer:
 
 def _lines(merged: Merged, store: Store) -> Iterator[str]:
     typed = _words.typed(store.repo, merged.merged.target)
-    name, target, number = shown(typed), shown(pasteable(typed)), merged.merged.number
+    name, target, number = shown(typed), shown_command(pasteable(typed)), merged.merged.number
     if merged.nothing == "unmoved":
         yield f"nothing to merge: {name} still holds what draft {number} was made from"
         yield f"next: draftfs promote -- {target} {number}"
@@ -50,7 +50,7 @@ def _lines(merged: Merged, store: Store) -> Iterator[str]:
         yield f"nothing to merge: {name} holds all of draft {number} already"
         yield f"next: draftfs reject --because TEXT -- {target} {number}"
     for info in merged.drafts:
-        file = shown(pasteable(_words.typed(store.repo, info.file)))
+        file = shown_command(pasteable(_words.typed(store.repo, info.file)))
         if info.conflicts:
             marked = f"with {count(info.conflicts, 'conflict')} marked in it"
             yield f"{_words.draft_file(info, store.repo)}  merged from draft {number}, {marked}"

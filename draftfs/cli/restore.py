@@ -28,7 +28,8 @@ def run(call: Call, drafts: tuple[str, ...]) -> Answer:
     any draft there ever was, also a decided one. The bytes come from the store; nothing that stands there is written over."""
     store = call.store()
     restored = store.restore(store.draft_refs(drafts, recorded=True) if drafts else None)
-    return Answer(to_plain(restored), _lines(restored, store, named=bool(drafts)), changed=bool(restored.drafts))
+    lines, warnings = _lines(restored, store, named=bool(drafts)), _words.left_out(restored.damaged)
+    return Answer(to_plain(restored), lines, warnings, changed=bool(restored.drafts))
 
 
 def _lines(restored: Restored, store: Store, *, named: bool) -> Iterator[str]:
@@ -38,5 +39,5 @@ def _lines(restored: Restored, store: Store, *, named: bool) -> Iterator[str]:
         yield f"{_words.draft_file(info, store.repo)} is there"
     for each in restored.left:
         yield f"{shown(_words.typed(store.repo, each.file))} is not put back: {shown(each.because)}"
-    if not restored.drafts and not restored.left and not named:
+    if not (restored.drafts or restored.left or restored.damaged or named):
         yield "nothing is missing"

@@ -15,7 +15,7 @@ from draftfs.cli.log import in_words
 from draftfs.clock import span
 from draftfs.codec import to_plain
 from draftfs.frozen import frozen
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import DraftLine, Finding, HeldClaim, MyStatus, Queued, ReaderLine, Status
@@ -88,7 +88,7 @@ def _screen(found: Status, repo: Repo, paint: Paint) -> Iterator[str]:
     sections = [_drafts(found, repo), _claims(found), _findings(found, repo), _readers(found), _jobs(found)]
     yield from _filled(sections, height - _REST, width, paint)
     if found.next is not None:
-        yield f"next: {shown(found.next)}"
+        yield f"next: {shown_command(found.next)}"
 
 
 def _filled(sections: Sequence[_Section], height: int, width: int, paint: Paint) -> Iterator[str]:
@@ -174,7 +174,8 @@ def _findings(found: Status, repo: Repo) -> _Section:
 
 def _finding_row(each: Finding, repo: Repo) -> Row:
     kind = Tinted.of("red", each.kind) if each.severity == "error" else each.kind
-    return (kind, shown(_words.typed(repo, each.path)) if each.path else "", shown(each.repair or each.message))
+    told = shown_command(each.repair) if each.repair else shown(each.message)
+    return (kind, shown(_words.typed(repo, each.path)) if each.path else "", told)
 
 
 def _readers(found: Status) -> _Section:
@@ -215,7 +216,7 @@ def _screen_of_mine(mine: MyStatus, repo: Repo, paint: Paint) -> Iterator[str]:
         _Section("unread", many if events else "none", events, "draftfs read"),
     ]
     yield from _filled(sections, height - len(top) - _REST, width, paint)
-    yield f"next: {shown(mine.next)}" if mine.next is not None else "no job is left"
+    yield f"next: {shown_command(mine.next)}" if mine.next is not None else "no job is left"
 
 
 def _my_claims(mine: MyStatus) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import threading
 import time
@@ -17,7 +18,7 @@ from draftfs.cli._show import Paint
 from draftfs.cli._streams import STDERR
 from draftfs.clock import rfc3339
 from draftfs.codec import to_plain
-from draftfs.names import shown
+from draftfs.names import shown, shown_command
 
 if TYPE_CHECKING:
     from draftfs.answers import Finding
@@ -38,7 +39,7 @@ _LONGEST_RUN: Final = 600.0
         "draftfs watch --quiet --exec 'notify-send \"$DRAFTFS_FINDING $DRAFTFS_FINDING_PATH\"'",
     ],
 )
-@click.option("--exec", "program", metavar="CMD", help="Have the shell run CMD for each finding that is raised.")
+@click.option("--exec", "program", metavar="CMD", help="Have the shell run CMD for what is raised or changed.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def run(call: Call, program: str | None, quiet: bool) -> Answer:
     """Says at once what `draftfs check` finds, and then what changes: each finding once when it is raised, and once when it is
@@ -49,8 +50,8 @@ def run(call: Call, program: str | None, quiet: bool) -> Answer:
     With --json each line is an object: `event` is raised, changed, lowered (each with the `finding`, as check gives it) or
     note (with a `message`); `at` is the time.
 
-    CMD finds DRAFTFS_FINDING (what kind), DRAFTFS_FINDING_PATH, DRAFTFS_FINDING_SUBJECT, DRAFTFS_FINDING_MESSAGE and
-    DRAFTFS_FINDING_REPAIR (the command that helps) in its environment, and the finding as a JSON object on its standard
+    CMD finds DRAFTFS_FINDING (what kind), DRAFTFS_FINDING_EVENT (raised or changed), DRAFTFS_FINDING_PATH,
+    DRAFTFS_FINDING_SUBJECT, DRAFTFS_FINDING_MESSAGE and DRAFTFS_FINDING_REPAIR (the command that helps) in its environment, and the finding as a JSON object on its standard
     input; what it prints goes to standard error. The commands run one after the other, in the folder that watch was started in, and
     the watch goes on meanwhile. One that fails, or is stopped because it took longer than ten minutes, is named.
 
@@ -76,8 +77,8 @@ def _lines(call: Call, watcher: Watcher, hooked: _Hook | None, *, quiet: bool) -
     for change in watcher.changes():
         if not quiet:
             yield _line(change, call.paint)
-        if hooked is not None and change.event == "raised" and change.finding is not None:
-            hooked.waiting.put(change.finding)
+        if hooked is not None and change.event in ("raised", "changed") and change.finding is not None:
+            hooked.waiting.put((change.event, change.finding))
 
 
 def _line(change: Change, paint: Paint) -> Line:
@@ -93,56 +94,61 @@ def _told(event: str, finding: Finding, paint: Paint) -> str:
     if event == "lowered":
         return f"{paint('green', 'over')}     {finding.kind}: {shown(finding.message)}"
     colour = "red" if finding.severity == "error" else "yellow"
-    repair = f" ({shown(finding.repair)})" if finding.repair else ""
+    repair = f" ({shown_command(finding.repair)})" if finding.repair else ""
     blanks = " " * (len("changed") - len(event))
     return f"{paint(colour, event)}{blanks}  {finding.kind}: {shown(finding.message)}{repair}"
 
 
 class _Hook:
-    """Runs the command of --exec for each finding in `waiting`, in a thread of its own, so that nothing is missed meanwhile.
+    """Runs the command of --exec for each event and finding in `waiting`, in a thread of its own, so that nothing is missed meanwhile.
 
     What waits when the watch ends is dropped; what runs then is left to itself.
     """
 
     def __init__(self, call: Call, program: str) -> None:
         self._call, self._program = call, program
-        self.waiting: queue.SimpleQueue[Finding] = queue.SimpleQueue()
+        self.waiting: queue.SimpleQueue[tuple[str, Finding]] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
 
     def _work(self) -> None:
         while True:
-            finding = self.waiting.get()
-            failed = self._run(finding)
+            event, finding = self.waiting.get()
+            failed = self._run(event, finding)
             if failed:
                 self._call.streams.say(f"error: --exec for {finding.kind} {shown(finding.path)}: {failed}\n")
 
-    def _run(self, finding: Finding) -> str | None:
+    def _run(self, event: str, finding: Finding) -> str | None:
         """Why it failed, if it did."""
         environment = {os.fsencode(name): os.fsencode(value) for name, value in self._call.environment().items()}
         facts = {
             "": finding.kind,
+            "_EVENT": event,
             "_PATH": finding.path,
             "_SUBJECT": finding.subject or "",
             "_MESSAGE": finding.message,
             "_REPAIR": finding.repair or "",
         }
         environment |= {f"DRAFTFS_FINDING{name}".encode(): _bytes(value) for name, value in facts.items()}
+        plain = json.dumps(to_plain(finding), ensure_ascii=True).encode("ascii") + b"\n"
         try:
-            done = subprocess.run(  # noqa: S602 - the command line is the user's own
+            running = subprocess.Popen(  # noqa: S602 - the command line is the user's own
                 self._program,
                 shell=True,
-                check=False,
                 cwd=self._call.folder,
                 env=environment,
-                input=json.dumps(to_plain(finding), ensure_ascii=True).encode("ascii") + b"\n",
+                stdin=subprocess.PIPE,
                 stdout=STDERR,
-                timeout=_LONGEST_RUN,
+                process_group=0,
             )
-        except subprocess.TimeoutExpired:
-            return f"stopped after {_LONGEST_RUN:.0f} s"
         except OSError as fault:
             return fault.strerror or str(fault)
-        return None if done.returncode == 0 else f"ended with {_status(done.returncode)}"
+        with running:
+            try:
+                running.communicate(plain, _LONGEST_RUN)
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)  # what the shell has started, too
+                return f"stopped after {_LONGEST_RUN:.0f} s"
+        return None if running.returncode == 0 else f"ended with {_status(running.returncode)}"
 
 
 def _status(returned: int) -> int:

@@ -59,7 +59,7 @@ def _take(path: str, wait: float) -> _Held:
         try:
             if not _locked_now(held.descriptor):
                 _wait_in_queue(path, held, wait)
-            if _is_at(held.descriptor, path):
+            if is_at(held.descriptor, path):
                 return held
         except BaseException:
             held.close()
@@ -123,7 +123,7 @@ def _wait_in_queue(path: str, held: _Held, wait: float) -> None:
         )
 
 
-def _is_at(descriptor: int, path: str) -> bool:
+def is_at(descriptor: int, path: str) -> bool:
     """Whether the locked file is still the one at `path`: a lock on a removed file excludes nobody."""
     mine = os.fstat(descriptor)
     try:

@@ -86,7 +86,7 @@ class Queue:
         return None
 
     def _numbers(self) -> list[int]:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             return sorted(int(name) for name in os.listdir(f"{self._folder}/{layout.WAITING}") if name.isdecimal())
         return []
 

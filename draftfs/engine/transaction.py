@@ -67,19 +67,11 @@ class FileView:
         if key.name in self._overlay:
             data = self._overlay[key.name]
             return None if data is None else self._decoded(key, data)
-        try:
-            descriptor = os.open(os.path.join(self.folder, key.name), _READ)
-        except (FileNotFoundError, NotADirectoryError):
+        descriptor = self._opened(key.name)
+        if descriptor is None:
             return None
-        except OSError as fault:
-            if fault.errno == errno.ELOOP:
-                raise Damaged("damaged", f"{key.name} is a symlink, not a record", file=key.name) from fault
-            raise from_oserror(fault, "reading a record") from fault
         try:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                raise Damaged("damaged", f"{key.name} is not a regular file", file=key.name)
-            data = os.read(descriptor, min(facts.st_size, LIMIT) + 1)
+            data = os.read(descriptor, min(os.fstat(descriptor).st_size, LIMIT) + 1)
         finally:
             os.close(descriptor)
         known = self._cache.get(key.name)
@@ -91,6 +83,21 @@ class FileView:
             self._cache.clear()
         self._cache[key.name] = data, record
         return record
+
+    def _opened(self, name: str) -> int | None:
+        """A file of the store, open for reading; None where there is none. Raises Damaged where it is no regular file."""
+        try:
+            descriptor = os.open(os.path.join(self.folder, name), _READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as fault:
+            if fault.errno == errno.ELOOP:
+                raise Damaged("damaged", f"{name} is a symlink, not a record", file=name) from fault
+            raise from_oserror(fault, "reading a record") from fault
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        raise Damaged("damaged", f"{name} is not a regular file", file=name)
 
     def transaction(self) -> FileTransaction:
         """A transaction that starts from this very look."""
@@ -178,11 +185,11 @@ class FileView:
         laid_over = self._overlay.get(name)
         if laid_over is not None:
             return laid_over[: size if size >= 0 else None]
-        try:
-            with open(os.path.join(self.folder, name), "rb") as file:
-                return file.read(size)
-        except FileNotFoundError:
+        descriptor = self._opened(name)
+        if descriptor is None:
             return b""
+        with open(descriptor, "rb") as file:
+            return file.read(size)
 
     def _listed(self, folder: Folder[Any]) -> Iterator[str]:
         for name in self._names(folder.prefix):

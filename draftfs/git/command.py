@@ -45,12 +45,13 @@ def run(
     verifying: bool = False,
     as_user: bool = False,
     extra: Mapping[str, str] | None = None,
+    inherits: tuple[int, ...] = (),
 ) -> Answer:
     """Run one git command in `cwd`; `feed` is its standard input, its output goes to the descriptor `into` if given.
 
     `in_hook`: git itself has started this process for a hook, and the repository, index and objects that it names count.
     `verifying`: replacements and grafts do not count; they could hide a change from whoever checks it. `as_user`: it runs
-    the user's hooks, in their language and by their configuration. `extra` variables are added.
+    the user's hooks, in their language and by their configuration. `extra` variables are added. `inherits` are open descriptors for it to keep.
 
     Raises EnvironmentFault `git` for an exit status that is not among `accept`.
     """
@@ -67,7 +68,7 @@ def run(
     call, stdout = ["git", *options, command, *arguments], PIPE if into is None else into
     stdin = DEVNULL if feed is None else PIPE
     try:
-        with Popen(call, cwd=cwd, env=environment, stdin=stdin, stdout=stdout, stderr=PIPE) as git:
+        with Popen(call, cwd=cwd, env=environment, stdin=stdin, stdout=stdout, stderr=PIPE, pass_fds=inherits) as git:
             out, err = git.communicate(None if feed is None else os.fsencode(feed))
     except OSError as fault:
         if isinstance(fault, FileNotFoundError) and os.path.isdir(cwd):

@@ -21,8 +21,8 @@ _MOST: Final = 127
 
 
 def merge(repo: Repo, top: str, target: str, files: Three, names: Three, into: str) -> int | None:
-    """Write the merge of `files`, seen from the checkout `top`, into the file `into`; returns how many conflicts are marked in it (127 stands for more),
-    None where git takes one of them for binary and nothing can be merged.
+    """Write the merge of `files`, seen from the checkout `top`, into the file `into`; returns how many conflicts are marked
+    in it (127 stands for more), None where git takes one of them for binary and nothing can be merged.
 
     Where the bytes conflict, git's clean forms are tried as well: line ends or filters alone are no conflict. The merge
     drivers that attributes may name are programs of the user's, and are not run; `union` and `binary` count.

@@ -167,7 +167,7 @@ class ReviewOperations(Desk):
             raise BadRequest(
                 "usage",
                 f"{argument!r} is no draft: name draft files, or one target and a number",
-                hint=f"draftfs ls -- {pasteable(argument)}",
+                hint="draftfs ls",
             )
         ref = DraftRef(self.repo.target(named.target), named.number)
         if not self.engine.read(lambda view: promotion.is_recorded(view, ref)) and self._is_dropped(ref, named):
@@ -175,7 +175,7 @@ class ReviewOperations(Desk):
                 raise NotFound(
                     "no_draft",
                     f"{argument} is only a file so far: no record has this draft",
-                    hint=f"draftfs promote -- {pasteable(argument)} records and chooses it, rm -- {pasteable(argument)} is all to drop it",
+                    hint=f"draftfs promote -- {pasteable(str(replace(named, target=ref.target)))}",
                 )
             return ref
         draft = self.engine.read(lambda view: drafts.find(view, ref))

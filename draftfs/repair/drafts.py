@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from draftfs import layout
 from draftfs.audit import LOST, UNDECIDED
+from draftfs.errors import pasteable
 from draftfs.layout import Key
 from draftfs.records import Content, Draft, Event, Job, Lease, Target
 from draftfs.repair.bench import Bench
@@ -111,7 +112,7 @@ def _rebuild_index(bench: Bench, name: str) -> bool:
     for number, draft in its.items():
         if draft.state == "promoted" and (choice is None or choice.number != number):
             bench.put_draft(replace(draft, state="superseded"))
-            again = f"draftfs promote -- {path} {number}"
+            again = f"draftfs promote -- {pasteable(path)} {number}"
             bench.said.append(f"{name}: that draft {number} is the choice is lost; if it still is: {again}")
     undecided = tuple(sorted(number for number, draft in its.items() if draft.state in UNDECIDED))
     last = max([old.last if old is not None else 0, *numbers])

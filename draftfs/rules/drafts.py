@@ -193,12 +193,13 @@ def decide(transaction: Transaction, draft: Draft, state: DraftState, because: s
 
 
 def undecide(transaction: Transaction, draft: Draft, state: DraftState) -> Draft:
-    """Take a decision back. What waits, or was abandoned, is listed again."""
+    """Take a decision back. What waits, or was abandoned, is listed again, and its file is back if it was tidied away."""
     key = transaction.store.fold.key(draft.target)
     target = of_target(transaction, draft.target)
     if state in ("waiting", "abandoned"):
         undecided = tuple(sorted({*target.undecided, draft.number}))
         transaction.put(layout.target(key), replace(target, undecided=undecided))
+        transaction.effect(PlaceDraft(draft.target, draft.number, draft.author, draft.content))
     return _put(transaction, replace(draft, state=state, because=None))
 
 

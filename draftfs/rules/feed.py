@@ -125,9 +125,11 @@ def take(view: View, wanted: Wanted) -> Turn:
     events, last = _collect(view, start, None if again is None else again.last, wanted.limit, reader)
     pages = (*reader.pages, HandedOut(start, last)) if events and again is None else reader.pages
     lost = Gap(reader.settled + 1, trimmed) if reader.settled < trimmed else None
-    if lost is not None and (not pages or pages[0].last > trimmed):  # it is said until the reader acknowledges
-        rest = (replace(each, after=max(each.after, trimmed)) for each in pages)
-        pages = (HandedOut(reader.settled, trimmed), *rest)
+    if lost is not None:  # it is a page of its own: it is said until the reader acknowledges that, not what came before
+        before_it = [each for each in pages if each.last <= trimmed]
+        rest = (replace(each, after=max(each.after, trimmed)) for each in pages if each.last > trimmed)
+        begin = before_it[-1].last if before_it else reader.settled
+        pages = (*before_it, *([HandedOut(begin, trimmed)] if begin < trimmed else []), *rest)
     after = replace(reader, handed_out=max(reader.handed_out, last), pages=_latest(pages))
     if after != before:
         after = replace(after, changed_at=view.now.stamp)

@@ -302,9 +302,7 @@ def _promote(
         else:
             drafts.decide(transaction, old, "superseded")
     draft = drafts.decide(transaction, draft, "promoted")
-    target = drafts.of_target(transaction, draft.target)
-    unchanged = target.choice is not None and target.choice.number == draft.number and not step.changes
-    if not unchanged:
+    if step.changes or not _counts(drafts.of_target(transaction, draft.target).choice, draft.number, seen):
         _choose(transaction, draft, step, seen, made, actor)
         transaction.append(
             "draft.promoted",
@@ -330,6 +328,17 @@ def _promote(
     return line, returned
 
 
+def _counts(choice: Choice | None, number: int, seen: Observed) -> bool:
+    """Whether draft `number` is what is chosen, here and by what HEAD holds now."""
+    committed = seen.head_entry.oid if seen.head_entry is not None else None
+    return (
+        choice is not None
+        and (choice.number, choice.branch) == (number, seen.branch)
+        and holds(seen.content, choice.content)
+        and (seen.head == choice.head or committed == choice.blob)
+    )
+
+
 def _choose(transaction: Transaction, draft: Draft, step: Step, seen: Observed, made: Ready, actor: Actor) -> None:
     target = drafts.of_target(transaction, draft.target)
     choice = Choice(
@@ -343,10 +352,16 @@ def _choose(transaction: Transaction, draft: Draft, step: Step, seen: Observed, 
         blob=made.blob,
         previous=step.previous,
     )
-    earlier = (target.choice, *target.earlier)[:_EARLIER] if target.choice is not None else ()
+    earlier, old = target.earlier, target.choice
+    if old is not None and old.number == draft.number and not step.changes:  # the same again, where it did not count
+        hooks_own = holds(step.previous, old.content)  # the form that a commit's hooks gave it
+        content, blob = (old.content, old.blob) if hooks_own else (choice.content, choice.blob)
+        choice = replace(choice, content=content, blob=blob, previous=old.previous)
+    elif old is not None:
+        earlier = (old, *earlier)[:_EARLIER]
     chosen = replace(target, choice=choice, earlier=earlier)
     transaction.put(layout.target(transaction.store.fold.key(draft.target)), chosen)
-    replaced, after = entry(step.previous, made.previous_blob), entry(draft.content, made.blob)
+    replaced, after = entry(step.previous, made.previous_blob), entry(choice.content, choice.blob)
     admissions.promote(transaction, draft.target, draft.number, replaced, after, actor.name, head=seen.head_entry)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from draftfs import layout, tokens
@@ -47,6 +48,14 @@ def record(
     position = transaction.counters.position
     receipt = Receipt(digest, fingerprint, operation, actor, job, epoch, position, transaction.now.stamp, answer)
     transaction.put(layout.receipt(digest), receipt)
+
+
+def complete(transaction: Transaction, key: str, more: dict[str, Any]) -> None:
+    """Add to the answer that is kept under this key what only came about after its change."""
+    digest = tokens.digest(key)
+    kept = transaction.get(layout.receipt(digest))
+    if kept is not None:
+        transaction.put(layout.receipt(digest), replace(kept, answer={**kept.answer, **more}))
 
 
 def standing(view: View, job: int, epoch: int) -> Standing:

@@ -103,9 +103,8 @@ def _step_back(view: View, target: str, seen: Observed, *, force: bool) -> StepB
             "target_moved",
             f"draft {choice.number} of {target} was chosen on {_named(choice.branch)}, and the root is on"
             f" {_named(seen.branch)}",
-            hint=f"git switch {pasteable(choice.branch)}, then undo it"
-            if choice.branch
-            else "git switch --detach COMMIT",
+            hint=(f"git switch {pasteable(choice.branch)}, and undo it there; " if choice.branch else "")
+            + f"or choose it here first: draftfs promote -- {pasteable(target)} {choice.number}",
             target=target,
             number=choice.number,
             branch=choice.branch,

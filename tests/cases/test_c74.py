@@ -42,7 +42,7 @@ def test_in_the_root(site):
     for arguments, agent in ((["--as", "ann"], None), ([], "ann")):
         ran = draftfs("claim", "1", "--seen", "1", *arguments, cwd=folder, agent=agent)
         assert ran.status == 3
-        assert "draftfs worktree add" in ran.err
+        assert "draftfs -C .. worktree add ../ann --as ann" in ran.err
     ran = draftfs("claim", "1", "--seen", "1", cwd=folder)
     assert ran.status == 0, ran.err
 

@@ -87,7 +87,7 @@ def test_a_folder_in_the_place_of_a_target_is_named(field):
     os.makedirs(field.root / SPEC / "inside")
     finding = one(field, "stale")
     assert "it is a folder" in finding.message
-    assert finding.repair == f"mv -- {SPEC} {SPEC}.aside && draftfs regenerate -- {SPEC}"
+    assert finding.repair == f"mv -n -- {SPEC} {SPEC}.aside && draftfs regenerate -- {SPEC}"
 
 
 @pytest.mark.parametrize("how", ["edited", "folder", "gone", "moved"])
@@ -120,6 +120,23 @@ def test_outdated_says_what_became_of_the_target(field, how):
     assert found(field, "outdated") == []
 
 
+def test_an_alternative_to_what_was_chosen_is_not_outdated(field):
+    """Promoting it is free: outdated is what promoting refuses."""
+    field.me.add_job("best of two", [SPEC], contest=2)
+    for name, job in (("ann", 3), ("bob", 4)):
+        field.agent(name).claim(job, seen=1)
+        field.put(name, SPEC, f"by {name}\n")
+        field.agent(name).submit()
+    hand_in(field)
+    for chosen in (1, 2):
+        field.me.promote([DraftRef(SPEC, chosen)])
+        assert found(field, "outdated") == [("outdated", SPEC, "3")]
+        flags = {each.draft.number: each.flags for each in field.me.ls()[0].drafts}
+        assert flags == {3 - chosen: (), 3: ("outdated",)}
+    field.write("me", SPEC, "by hand\n")
+    assert found(field, "outdated") == [("outdated", SPEC, "1"), ("outdated", SPEC, "3")]
+
+
 def test_missing_and_tampered_drafts_are_ended_by_what_the_findings_say(real):
     field = real
     hand_in(field)
@@ -135,6 +152,10 @@ def test_missing_and_tampered_drafts_are_ended_by_what_the_findings_say(real):
     assert run(field, finding.repair.partition(" && ")[2]).status == 0
     assert found(field) == [("unpromoted", SPEC, None)]
     assert (field.root / "docs/spec.md.aside-0001").read_text() == "meddled\n"
+    os.chmod(field.root / DRAFT, 0o644)
+    (field.root / DRAFT).write_text("once more\n")
+    subprocess.run(one(field, "tampered").repair.partition(" && ")[0], shell=True, cwd=field.root, check=False)
+    assert (field.root / "docs/spec.md.aside-0001").read_text() == "meddled\n", "nothing of what was put aside is lost"
 
 
 def run(field, command):
@@ -202,6 +223,18 @@ def test_hooks_are_findings_until_they_are_installed_and_again_when_one_goes(fie
     git("config", "--worktree", "core.hooksPath", "/nowhere", cwd=field.worktree("ann"))
     assert {each[1] for each in found(field, "hook")} == {str(field.worktree("ann"))}
     assert field.me.check(["docs"], kinds=["hook"]).findings == ()
+
+
+def test_the_look_at_hooks_leaves_the_store_as_it_is(field):
+    """By a clock of its own it would take the store for one that a reboot has left, and recover it."""
+    field.me.add_job("one", ["x.md"])
+
+    def held():
+        return {path.name: path.read_bytes() for path in field.store.iterdir() if path.is_file()}
+
+    before = held()
+    field.me.check(kinds=["hook"])
+    assert held() == before
 
 
 def test_damaged_records_are_findings_and_hide_no_others(field):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
+from draftfs.cli import _call
 from tests.cli.conftest import PROGRAM, answer, environment, in_terminal, refusal
 from tests.support import Ran, draftfs, git
 
@@ -202,3 +204,35 @@ def test_no_prompt_without_a_terminal_and_colours_only_where_wanted(place):
     assert "\x1b" not in in_terminal("ls", "--color", "never", cwd=place.root)[1]
     assert "\x1b[33m" in in_terminal("ls", "--color", "always", cwd=place.root, **plain)[1]
     assert "\x1b" not in place.me("ls").out
+
+
+def test_the_hint_can_be_pasted_where_the_command_was_run(place):
+    """Below the top of the checkout, outside it with -C, and for names that cannot be printed."""
+    place.drafted()
+    place.ann("submit")
+    (place.root / "docs/spec.md").write_text("mine\n")
+    below, base = place.root / "docs", place.field.base
+    diff = " diff -- docs/spec.md.draft-0001@ann,"
+    assert f"hint: draftfs{diff}" in place.me("promote", "docs/spec.md", "1").err
+    assert f"hint: draftfs -C ..{diff}" in draftfs("promote", "spec.md", "1", cwd=below).err
+    assert f"hint: draftfs -C {place.root}{diff}" in draftfs("-C", "r", "promote", "docs/spec.md", "1", cwd=base).err
+    shown = below / "spec.md.draft-0001@ann"
+    shown.unlink()
+    shown.mkdir()
+    assert "hint: cd .. && mv -- docs/spec.md.draft" in draftfs("restore", "spec.md", "1", cwd=below).err
+    assert r"hint: draftfs ls --all -- 'a'$'\x0a''b'" in place.me("diff", "a\nb", "1").err
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(tmp_path):
+    assert draftfs("diff", "--tool", cwd=tmp_path).err.endswith("hint: draftfs diff --help\n")
+
+
+def test_only_copying_that_takes_a_moment_is_shown(monkeypatch):
+    """Not the time that somebody took to answer a question before it."""
+    said, now = [], [0.0]
+    monkeypatch.setattr(_call.time, "monotonic", lambda: now[0])
+    progress = _call.Progress(SimpleNamespace(say=said.append))
+    for at, shown in ((60.0, 0), (60.1, 0), (60.3, 1), (60.4, 1)):
+        now[0] = at
+        progress(4)
+        assert len(said) == shown

@@ -43,6 +43,12 @@ def test_every_command_says_what_it_does_with_an_example_and_explains_its_option
             assert option.opts[0] in shown.out
 
 
+def test_in_a_narrow_terminal_help_is_narrow(tmp_path):
+    shown = draftfs("tidy", "--help", cwd=tmp_path, COLUMNS="65").out
+    assert max(map(len, shown.splitlines())) <= 65
+    assert draftfs("tidy", "--help", cwd=tmp_path).out != shown
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_can_be_parsed(name):
     import shlex

@@ -44,7 +44,7 @@ def test_diff_of_new_and_deleted_files(place):
     (place.wa / "new.md").write_text("new\n")
     place.ann("draft", "new.md")
     place.ann("draft", "a.txt", "--delete")
-    assert place.me("diff", "new.md", "1").out.startswith("--- /dev/null\n+++ new.md.draft-0001@ann\n")
+    assert "\n--- /dev/null\n+++ new.md.draft-0001@ann\n" in place.me("diff", "new.md", "1").out
     assert "+++ /dev/null\n" in place.me("diff", "a.txt", "1").out
 
 
@@ -67,6 +67,8 @@ def test_the_pager_is_gits_and_only_on_a_terminal(place):
     assert "paged +v1" in shown.replace("\x1b[32m", "")
     assert "paged" not in place.me("diff", "docs/spec.md", "1", GIT_PAGER="sed 's/^/paged /'").out
     assert "+v1" in in_terminal("diff", "docs/spec.md", "1", cwd=place.root, GIT_PAGER="no-such-pager")[1]
+    (place.root / "docs/spec.md").write_text("v1\n")
+    assert "is no different from docs/spec.md\n" in in_terminal("diff", "docs/spec.md", "1", cwd=place.root)[1]
 
 
 def test_promote_takes_files_numbers_or_a_job(place):

@@ -118,6 +118,15 @@ def _promote(field: Field) -> Callable[[], object]:
     return lambda: field.me.promote(wanted, receipt="promote-key")
 
 
+def _undo(field: Field) -> Callable[[], object]:
+    """Of a target that was edited by hand since."""
+    _drafted(field)
+    field.ann.submit()
+    field.me.promote([DraftRef(SPEC, 1)])
+    field.write("me", SPEC, "by hand\n")
+    return lambda: field.me.undo([SPEC], force=True, receipt="undo-key")
+
+
 def _merge(field: Field) -> Callable[[], object]:
     _drafted(field)
     field.ann.submit()
@@ -138,6 +147,7 @@ PREPARED: dict[str, Callable[[Field], Callable[[], object]]] = {
     "submit": _submit,
     "release": _release,
     "promote": _promote,
+    "undo": _undo,
     "merge": _merge,
     "tidy": _tidy,
 }

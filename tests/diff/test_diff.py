@@ -139,10 +139,19 @@ def test_bytes_are_bytes(field, data):
 
 def test_additions_and_deletions(field):
     new = drafted(field, "one\n", "new.md")
-    assert between(field, new).text().startswith(b"--- /dev/null\n+++ new.md.draft-0001@ann\n")
+    header = b"new file mode 100644\n--- /dev/null\n+++ new.md.draft-0001@ann\n"
+    assert between(field, new).text() == header + b"@@ -0,0 +1 @@\n+one\n"
     field.bob.claim(2, seen=1)
     field.bob.draft(["a.txt"], delete=True)
-    assert b"+++ /dev/null\n" in between(field, DraftRef("a.txt", 1)).text()
+    assert b"deleted file mode 100644\n--- a.txt\n+++ /dev/null\n" in between(field, DraftRef("a.txt", 1)).text()
+
+
+def test_an_empty_file_that_comes_or_goes_is_a_difference(field):
+    found = between(field, drafted(field, "", "new.md", mode=0o755))
+    assert found.text() == b"new file mode 100755\n--- /dev/null\n+++ new.md.draft-0001@ann\n"
+    assert list(found.summary(Paint(on=False))) == ["new.md.draft-0001@ann  +0 -0  new"]
+    found = between(field, drafted(field, b"\0", "new.bin"))
+    assert list(found.summary(Paint(on=False))) == ["new.bin.draft-0001@ann  binary, no file to 1 B  new"]
 
 
 def test_by_the_command_line(field):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
 from draftfs.cli.log import _WORDS
 from draftfs.errors import CODES
@@ -33,6 +34,18 @@ def run_the_loop(session: Session) -> None:
     assert "bob: to all: Last one" in said
     assert [line for line in said if line.startswith("acknowledged up to")]
     assert not re.search("error|Traceback", printed.replace("error: nothing for ann came in 0.2 s", ""))
+
+
+def test_the_loop_stops_where_its_page_is_refused(tmp_path):
+    """Somebody has restarted the reader: to go on would be to do the same work over and over."""
+    (loop,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "fed").write_text("5\twhen\tyou\tto ann: a\\tb\npage\tann:1:5\n")
+    fake = "draftfs() { case $1 in read) cat fed ;; ack) return 4 ;; esac; }"
+    for shell in ("sh", "bash"):
+        ran = subprocess.run(
+            [shell, "-c", f"{fake}\n{loop}"], cwd=tmp_path, stdout=subprocess.PIPE, timeout=20, check=False
+        )
+        assert (ran.returncode, ran.stdout) == (4, b"you: to ann: a\\tb\n"), shell
 
 
 def test_the_table_of_kinds_is_that_of_the_code():

@@ -147,6 +147,25 @@ class TestTidy:
         with refused(field, "agents_cannot_promote"):
             field.ann.tidy()
 
+    def test_what_waits_again_is_shown_again(self, field):
+        """An undo, and a choice that moves on to an alternative, take a decision back: the file that was tidied is due."""
+        me = field.me
+        me.add_job("q", [TEXT], contest=2)
+        for agent, job, text in (("ann", 3, "a\n"), ("bob", 4, "b\n")):
+            getattr(field, agent).claim(job, seen=1)
+            field.put(agent, TEXT, text)
+            getattr(field, agent).submit()
+        me.promote([DraftRef(TEXT, 1)])
+        me.tidy()
+        assert files(field) == [name(2, TEXT, "bob")]
+        me.promote([DraftRef(TEXT, 2)])
+        assert files(field) == [name(1, TEXT), name(2, TEXT, "bob")]
+        me.tidy()
+        assert files(field) == [name(1, TEXT)]
+        me.undo([TEXT])
+        assert files(field) == [name(1, TEXT), name(2, TEXT, "bob")]
+        assert me.check(kinds=["missing"]).findings == ()
+
     def test_a_root_that_cannot_be_written(self, field, monkeypatch):
         decided(field)
         monkeypatch.setattr(type(field.me.tree), "is_writable", lambda *_: False)
@@ -229,6 +248,25 @@ class TestRestore:
         field.me.restore()
         assert place.read_bytes() == b"four\n"
 
+    @pytest.mark.parametrize("how", ["a symlink", "a file"])
+    def test_where_a_folder_was_replaced_the_rest_comes_back(self, field, how):
+        """What lies behind a symlink is not taken for the draft, even with its bytes."""
+        decided(field)
+        (field.root / "docs").rename(field.base / "kept")
+        (field.root / name(1, TEXT, "bob")).unlink()
+        if how == "a symlink":
+            (field.root / "docs").symlink_to(field.base / "kept")
+        else:
+            (field.root / "docs").write_text("mine\n")
+        before = sorted(os.listdir(field.base / "kept"))
+        restored = field.me.restore()
+        assert [each.file for each in restored.drafts] == [name(1, TEXT, "bob")]
+        assert [(each.file, each.because.partition(" is ")[0]) for each in restored.left] == [(name(4), "docs")]
+        assert sorted(os.listdir(field.base / "kept")) == before
+        with refused(field, "not_a_file") as caught:
+            field.me.restore([DraftRef(SPEC, 4)])
+        assert caught.value.hint == "mv -- docs 'docs~'; draftfs restore"
+
     def test_lost_bytes_are_told_and_the_rest_comes_back(self, field):
         field.damaged = True
         me = decided(field)
@@ -244,8 +282,18 @@ class TestRestore:
         decided(field)
         git("clean", "-qfdx", cwd=field.root)
         monkeypatch.setattr(type(field.me.tree), "is_writable", lambda *_: False)
-        with refused(field, "permission"):
+        with refused(field, "permission") as caught:
             field.me.restore()
+        assert caught.value.message.startswith("showing ")
+
+    def test_what_a_damaged_record_hides_is_told(self, field):
+        field.damaged = True
+        decided(field)
+        next(field.store.glob("drafts/docs+spec.md/0004.yaml")).write_text("?")
+        git("clean", "-qfdx", cwd=field.root)
+        restored = field.me.restore()
+        assert [each.file for each in restored.drafts] == [name(1, TEXT, "bob")]
+        assert [each.path for each in restored.damaged] == ["drafts/docs+spec.md/0004.yaml"]
 
     def test_a_stash_popped_onto_restored_files_loses_nothing(self, field):
         decided(field)

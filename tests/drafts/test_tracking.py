@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from draftfs import Store
+from draftfs import EnvironmentFault, Store
 from draftfs.engine import fs
 from draftfs.git import hooks
 from tests.protocol import refused
@@ -79,3 +79,14 @@ def test_drafts_are_committed_like_any_file(real):
     real.me.promote(1)
     real.me.tidy()
     assert " D docs/spec.md.draft-0001@ann" in git("status", "--short", cwd=real.root)
+
+
+def test_where_git_cannot_be_told_the_hint_is_what_mends_it(field):
+    exclude(field).unlink()
+    exclude(field).mkdir()
+    with pytest.raises(EnvironmentFault) as caught:
+        field.me.configure("drafts.track", "false")
+    assert caught.value.hint == "mend that, then run the same command again"
+    exclude(field).rmdir()
+    field.me.configure("drafts.track", "false")
+    assert exclude(field).read_bytes() == LINE

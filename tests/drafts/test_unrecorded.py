@@ -118,3 +118,16 @@ def test_compared_like_any_draft(field):
     assert listed(field).keys() == {"docs/spec.md.draft-0004.delete@me"}
     with refused(field, "no_draft"):
         field.me.sides(DraftRef(SPEC, 9))
+
+
+def test_what_cannot_be_compared_is_named_as_promote_names_it(field):
+    """Two files of one number, a link: no answer claims that there is nothing."""
+    drop(field, "docs/spec.md.draft-0007@me")
+    drop(field, "docs/spec.md.draft-0007@you")
+    (field.root / "docs/spec.md.draft-0008@me").symlink_to("spec.md")
+    for number, code in ((7, "bad_file"), (8, "not_a_file")):
+        with refused(field, code) as compared:
+            field.me.sides(DraftRef(SPEC, number))
+        with refused(field, code) as promoted:
+            field.me.promote([DraftRef(SPEC, number)])
+        assert str(compared.value) == str(promoted.value)

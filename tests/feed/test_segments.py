@@ -50,6 +50,21 @@ def test_a_segment_that_is_missing_or_short_is_damage_for_who_needs_it(long, whi
     assert len(long.me.log(limit=1000)) == long.me.log().head
 
 
+def test_whatever_stands_in_a_segment_s_place_is_damage_and_no_wait(long):
+    path, real = long.store / layout.segment(1), long.store / "real"
+    for stand in (lambda: path.symlink_to(real), path.mkdir, lambda: os.mkfifo(path)):
+        long.me.engine.checkpoint()
+        path.rename(real)
+        stand()
+        with pytest.raises(Damaged) as caught:
+            long.me.log(after=0)
+        assert (caught.value.details["file"], caught.value.hint) == (layout.segment(1), "draftfs doctor --fix")
+        assert long.me.log(limit=1)[0].position >= 60, "who does not need it is not held up"
+        assert long.me.doctor(fix=True).fixed
+        assert long.me.log(after=0, limit=1)[0].position == 1
+        real.unlink()
+
+
 def test_the_last_page_needs_one_segment_and_no_listing(long, monkeypatch):
     r = long.open(agent="r")
     r.acknowledge(r.read(limit=1000).page)

@@ -79,6 +79,20 @@ def test_who_was_overtaken_is_told_until_it_acknowledges(field, talk):
     assert talk.read().lost is None
 
 
+def test_acknowledging_what_came_before_does_not_hide_that_it_was_overtaken(field, talk):
+    r = field.open(agent="r")
+    page = r.read(limit=1).page
+    for _ in range(3):
+        field.me.send(None, "x")
+    field.me.trim(3, overtake=True)
+    told = r.read(after=page)  # and it dies, with the first page in hand
+    assert (told.lost.first, told.lost.last, told.events[0].position) == (1, 3, 4)
+    r.acknowledge(page)
+    assert (r.read().lost.first, r.read().lost.last) == (2, 3)
+    r.acknowledge(told.page)
+    assert r.read().lost is None
+
+
 def test_a_filter_makes_nobody_miss_that_it_was_overtaken(field, talk):
     """Also where the page that tells it is empty, and where nothing was handed out before."""
     talk.read(mine=True, limit=1)

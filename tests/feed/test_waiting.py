@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from draftfs import Busy, DraftfsError
+from tests.cli.conftest import read_until
 from tests.support import draftfs, heed_interrupts
 
 
@@ -121,3 +123,27 @@ def test_on_the_command_line_it_flows_and_ends_with_an_interrupt(real):
     assert lines[2]["event"]["data"]["body"] == "two\nlines"
     ran = draftfs("read", "--as", "r", "--wait", "0.1", "--after", "r:1:3", "--json", cwd=real.root)
     assert (ran.status, json.loads(ran.out)["error"]["code"]) == (7, "timeout")
+
+
+def test_the_log_goes_on_with_what_is_chosen(field):
+    events = field.me.follow_log(0, kinds=["message.sent"], job=2)
+    for subject, job in (("one", 1), ("two", 2), ("none", None), ("three", 2)):
+        field.me.send(None, subject, job=job)
+    assert [next(events).data["subject"] for _ in range(2)] == ["two", "three"]
+
+
+@pytest.mark.parametrize("command", [("read", "--as", "r"), ("log", "--after", "0")])
+def test_on_a_terminal_it_flows_and_ends_with_an_interrupt(real, command):
+    leader, follower = os.openpty()
+    settings = {"cwd": real.root, "stdout": follower, "stderr": follower, "preexec_fn": heed_interrupts}
+    with subprocess.Popen([sys.executable, "-m", "draftfs", *command, "--follow"], **settings) as process:
+        os.close(follower)
+        shown = read_until(leader, b"added job 2")
+        real.me.send(["r"], "now", "two\nli\033nes")
+        shown += read_until(leader, b"nes\r\n")
+        process.send_signal(2)
+        assert process.wait(20) == 0
+    os.close(leader)
+    lines = [line for line in shown.decode().splitlines() if not line.startswith("\033[1m")]  # the day
+    assert [line.partition(" ")[0] for line in lines[:3]] == ["1", "2", "3"]
+    assert [line.rpartition("\033[0m ")[2] for line in lines[3:]] == ["two", "li\\x1bnes"]

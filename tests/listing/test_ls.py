@@ -1,12 +1,14 @@
 """What `ls` says: targets, the chosen number, each draft that waits with its age, lines and flags."""
 
+import errno
 import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
-from draftfs import BadRequest, DraftRef
+from draftfs import BadRequest, DraftRef, sighting, stamps, tree
+from draftfs.errors import from_oserror
 from tests.support import git
 
 
@@ -274,3 +276,22 @@ def test_sides(field):
 def only_sha(field, ref):
     (line,) = field.me.ls([ref.target])
     return next(each.draft.sha256 for each in line.drafts if each.draft.number == ref.number)
+
+
+def test_what_cannot_be_read_is_left_out_and_named_and_hides_nothing_else(field, monkeypatch):
+    hand_in(field, "x\n")
+    hand_in(field, "x\n", "a.txt")
+    (field.root / "b.txt.draft-0001@eve").write_text("dropped\n")
+    unread = [str(field.root / name) for name in ("docs/spec.md", "b.txt.draft-0001@eve")]
+
+    def look(path):
+        if path in unread:
+            raise from_oserror(PermissionError(errno.EACCES, "Permission denied", path), "reading")
+        return sighting.look(path)
+
+    monkeypatch.setattr(stamps, "look", look)
+    monkeypatch.setattr(tree, "look", look)
+    listed = field.me.ls(["."])
+    assert [line.target for line in listed] == ["a.txt"]
+    assert [(each.kind, each.path) for each in listed.damaged] == [("unreadable", path) for path in unread]
+    assert listed.damaged[0].repair.startswith(f"make {unread[0]} readable")

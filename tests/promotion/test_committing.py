@@ -1,13 +1,14 @@
 """`promote --commit`: just the promoted targets become a commit, whatever is staged, edited or configured."""
 
 import errno
+import fcntl
 import os
 import stat
 
 import pytest
 
 from draftfs import BadRequest, DraftRef, EnvironmentFault, Store
-from draftfs.git import hooks
+from draftfs.git import committing, hooks
 from tests.promotion.test_undoing import SPEC, contest, state
 from tests.support import git
 
@@ -171,6 +172,13 @@ class TestRefusedBefore:
         assert desk.read() == b"v0\n"
 
 
+def test_trailers_of_the_given_message_stay_trailers():
+    own, ours = "Signed-off-by: me <me@x>\nCloses: 3", [("Draftfs-Job", "1")]
+    assert committing.message(f"what\n\n{own}\n", [], ours) == f"what\n\n{own}\nDraftfs-Job: 1\n"
+    for text in ("docs: what", "what\n\nbecause", "what\n\nNote: this\nand that"):
+        assert committing.message(text, [], ours) == f"{text}\n\nDraftfs-Job: 1\n"
+
+
 class TestHooks:
     def test_they_see_just_these_targets_and_nothing_opens(self, busy, monkeypatch):
         monkeypatch.setenv("GIT_EDITOR", "false")
@@ -322,6 +330,93 @@ def test_killed_in_between(field, desk, at):
     assert (again.replayed, again.commit, committed(desk, SPEC)) == (True, head(desk), "drafted\n")
     field.write("me", SPEC, "v0\n"), out(desk, "commit", "-qam", "by hand")
     assert stat.S_IMODE(os.stat(desk.root / ".git/index").st_mode) == 0o644
+
+
+def test_a_replay_makes_no_second_commit(field, desk):
+    """Not even when somebody has committed another content since: that would undo it."""
+    ref = desk.draft("drafted\n")
+    first = desk.promote(ref, commit=True, receipt="K")
+    field.write("me", SPEC, "third\n"), out(desk, "commit", "-qam", "third")
+    at = head(desk)
+    again = desk.promote(ref, commit=True, receipt="K")
+    assert (again.replayed, again.commit, head(desk)) == (True, first.commit, at)
+
+
+@pytest.mark.parametrize("then", [None, "third\n", "v0\n"], ids=["at once", "another commit", "a revert"])
+def test_killed_after_the_commit(field, desk, at, then):
+    """The lock that was left is ours, and of no live process. The commit is not made again; the index follows it."""
+    ref, git_dir, start = desk.draft("drafted\n"), desk.root / ".git", head(desk)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(_):
+        (git_dir / "kept").write_bytes((git_dir / "index.lock").read_bytes())
+        raise Killed
+
+    at("rename", kill, "r/.git/index")
+    with pytest.raises(Killed):
+        desk.promote(ref, commit=True, receipt="K")
+    assert (status(desk), committed(desk, SPEC)) == ([f"MM {SPEC}"], "drafted\n")
+    if then is not None:
+        field.write("me", SPEC, then), out(desk, "commit", "-qam", "then")
+    (git_dir / "kept").rename(git_dir / "index.lock")
+    again = desk.promote(ref, commit=True, receipt="K")
+    assert (again.replayed, status(desk), committed(desk, SPEC)) == (True, [], then or "drafted\n")
+    assert out(desk, "rev-list", "--count", f"{start}..HEAD") == ("1\n" if then is None else "2\n")
+    assert not (git_dir / "index.lock").exists()
+
+
+def test_killed_after_a_commit_that_hooks_rewrote(desk, at):
+    """It is made once, all the same."""
+    ref = desk.draft("drafted\n")
+    hook(desk, "pre-commit", f"echo formatted >{SPEC}; git add {SPEC}")
+
+    class Killed(BaseException):
+        pass
+
+    def kill(_):
+        raise Killed
+
+    at("rename", kill, "r/.git/index")
+    with pytest.raises(Killed):
+        desk.promote(ref, commit=True, receipt="K")
+    made = head(desk)
+    desk.promote(ref, commit=True, receipt="K")
+    assert (head(desk), committed(desk, SPEC)) == (made, "formatted\n")
+
+
+def test_somebody_commits_right_before(field, desk, at):
+    """Their commit is built upon, and not undone."""
+    ref = desk.draft("drafted\n")
+
+    def meanwhile(_):
+        field.write("me", "a.txt", "theirs\n"), out(desk, "commit", "-qm", "theirs", "a.txt")
+
+    at("create", meanwhile, "index.lock")
+    desk.promote(ref, commit=True)
+    assert (changed(desk), committed(desk, "a.txt"), status(desk)) == (["M", SPEC], "theirs\n", [])
+
+
+def test_another_git_is_waited_for(desk, monkeypatch):
+    ref, lock = desk.draft("drafted\n"), desk.root / ".git/index.lock"
+    lock.touch()
+    monkeypatch.setattr("draftfs.git.committing.time.sleep", lambda _: lock.unlink())
+    assert desk.promote(ref, commit=True).commit == head(desk)
+
+
+def test_a_lock_of_ours_that_somebody_still_holds(field, desk):
+    """Not its maker perhaps, but the git that it has started."""
+    ref, lock = desk.draft("drafted\n"), desk.root / ".git/index.lock"
+    lock.write_bytes(b"draftfs\n")
+    me = field.me
+    me.engine.lock_wait = 0
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(EnvironmentFault, match="another git is at work"):
+            me.promote([ref], commit=True)
+    assert (lock.read_bytes(), desk.read()) == (b"draftfs\n", b"v0\n")
+    lock.unlink()
 
 
 def test_an_edit_as_young_as_the_index(field, desk):

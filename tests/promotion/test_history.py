@@ -2,6 +2,8 @@
 
 import pytest
 
+from draftfs import DraftRef
+from draftfs.rules import drafts
 from tests.support import git
 
 
@@ -122,6 +124,14 @@ def test_a_reset_back_to_its_commit_revives_it(field, desk, chosen):
     assert (desk.read(), chosen()) == (b"chosen\n", (1, False))
 
 
+def test_an_amended_commit_below_keeps_it(field, chosen):
+    """Made anew, with the same change: what HEAD held when it was chosen is what it holds now."""
+    git("commit", "-q", "--amend", "--only", "-m", "other words", cwd=field.root)
+    assert chosen() == (1, False)
+    field.write("me", "docs/spec.md", "by hand\n")
+    assert chosen() == (1, True)
+
+
 def test_an_amended_commit_keeps_it(field, chosen):
     commit(field)
     git("commit", "-q", "--amend", "-m", "other words", cwd=field.root)
@@ -213,3 +223,33 @@ def test_detached(field, desk):
     git("stash", "-q", cwd=field.root)
     git("checkout", "-q", "main", cwd=field.root)
     assert desk.line() is None
+
+
+class TestTheSameAgain:
+    """Promoted once more where the choice does not count: from then on it does."""
+
+    def test_on_another_branch(self, field, desk, chosen):
+        commit(field)
+        git("switch", "-q", "-c", "other", cwd=field.root)
+        assert chosen() == (None, False)
+        again = desk.promote(DraftRef("docs/spec.md", 1))
+        assert (again.promoted[0].changed, chosen()) == (False, (1, False))
+        field.me.undo(["docs/spec.md"])
+        assert (desk.read(), chosen()) == (b"v0\n", (None, False))
+
+    def test_after_a_third_content(self, field, desk, chosen):
+        commit(field), commit(field, "third\n")
+        field.write("me", "docs/spec.md", "chosen\n")
+        assert desk.promote(DraftRef("docs/spec.md", 1), commit=True).commit
+        assert chosen() == (1, False)
+        assert not field.me.verify("main~2..main").findings[1:], "the third one only"
+
+    def test_where_it_counts_nothing_happens(self, field, desk, chosen):
+        def record():
+            return field.me.engine.read(lambda view: drafts.of_target(view, "docs/spec.md"))
+
+        before = record()
+        desk.promote(DraftRef("docs/spec.md", 1))
+        commit(field), commit(field, "x\n", target="a.txt")
+        desk.promote(DraftRef("docs/spec.md", 1))
+        assert (record(), chosen()) == (before, (1, False))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
 
-from draftfs import Store
+from draftfs import Store, layout
 from draftfs.answers import Checked, Listed
 from draftfs.cli.status import _shares
 from draftfs.engine.tickets import Queue
@@ -163,6 +164,19 @@ def test_what_is_damaged_is_left_out_and_the_rest_is_told(real, name, missing):
     if name != "counters.yaml":
         assert told == {**counts, missing: counts[missing] - 1}
     assert told["targets"] + told["claims"] >= 3
+
+
+@pytest.mark.parametrize("what", ["a file", "unreadable"])
+def test_without_the_queue_the_store_is_told_all_the_same(field, monkeypatch, what):
+    field.ann.claim(1, seen=1)
+    if what == "a file":
+        (field.store / layout.WAITING).write_bytes(b"")
+        field.bob.claim(2, seen=1)
+    else:
+        monkeypatch.setattr(Queue, "ahead", lambda _: os.listdir("/proc/self/status"))
+    found, mine = field.me.status(), field.ann.my_status()
+    assert (found.claims[0].job, mine.claims[0].job) == (1, 1)
+    assert bool(found.damaged) is bool(mine.damaged) is (what == "unreadable")
 
 
 def test_without_the_root_the_store_is_told_all_the_same(tmp_path, field):

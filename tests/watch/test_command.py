@@ -14,6 +14,8 @@ import pytest
 
 from draftfs.answers import Finding
 from draftfs.cli import watch
+from draftfs.cli._show import Paint
+from draftfs.watch import Change
 from tests.support import draftfs, heed_interrupts, wait_for
 
 
@@ -86,12 +88,35 @@ def test_a_command_that_hangs_is_stopped_and_the_next_one_runs(tmp_path, monkeyp
     monkeypatch.setattr(watch, "_LONGEST_RUN", 0.2)
     said = []
     call = SimpleNamespace(folder=str(tmp_path), environment=dict, streams=SimpleNamespace(say=said.append))
-    hook = watch._Hook(call, 'test "$DRAFTFS_FINDING" = stale || exec sleep 20')
+    os.mkfifo(tmp_path / "held")
+    reader = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
+    hook = watch._Hook(call, 'test "$DRAFTFS_FINDING" = stale || { sleep 20 >held; true; }')
     for kind in ("stale", "lapsed", "unrecorded", "stale"):
-        hook.waiting.put(Finding(kind, "a.txt", "…", None))
+        hook.waiting.put(("raised", Finding(kind, "a.txt", "…", None)))
     wait_for(lambda: len(said) == 2 and hook.waiting.empty())
     assert said[0] == "error: --exec for lapsed a.txt: stopped after 0 s\n"
     assert said[1].startswith("error: --exec for unrecorded a.txt: ")
+    wait_for(lambda: _nobody_writes(reader))
+    os.close(reader)
+
+
+def _nobody_writes(reader: int) -> bool:
+    try:
+        return os.read(reader, 1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_a_command_is_run_for_what_is_raised_and_what_is_another_then(tmp_path):
+    """A second draft that waits is news, too; what is over is none."""
+    log = tmp_path / "log"
+    call = SimpleNamespace(folder=str(tmp_path), environment=dict, streams=None, paint=Paint(on=False))
+    hook = watch._Hook(call, 'echo "$DRAFTFS_FINDING_EVENT $DRAFTFS_FINDING_MESSAGE" >>log')
+    news = [(None, "one"), ("one", "two"), ("two", None), (None, "three")]
+    sides = [[said and Finding("unpromoted", "a.txt", said, None) for said in each] for each in news]
+    watcher = SimpleNamespace(changes=lambda: [Change("note", message="x"), *(Change.between(*each) for each in sides)])
+    assert len([*watch._lines(call, watcher, hook, quiet=False)]) == 5
+    wait_for(lambda: log.exists() and log.read_text() == "raised one\nchanged two\nraised three\n")
 
 
 def test_only_watch_brings_watchdog_along(real):

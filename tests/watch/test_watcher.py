@@ -34,6 +34,7 @@ def test_its_own_promotions_raise_nothing(field):
     """Also in the middle of a scan: a promotion falls behind each look that the scan takes at the store, in turn."""
     numbers = [hand_in(field, f"{at}\n") for at in range(2)]
     promote(field, numbers[0])
+    field.me.promote(field.me.draft_refs(["docs/spec.md", str(numbers[1])]), force=True)  # from now on none waits
     counted, turns = [], [0]
     _behind_each_read(field.me, counted.append).check()
 

@@ -60,8 +60,9 @@ class Folders:
     places: tuple[Place, ...]
 
     @classmethod
-    def find(cls, cwd: str) -> Folders:
-        """The repository that `cwd` lies in, bare ones too. Raises what `Repo.find` raises."""
+    def find(cls, cwd: str, root: str | None = None) -> Folders:
+        """The repository that `cwd` lies in, bare ones too. Its store is asked for the root, and so may be recovered, unless
+        the caller knows it. Raises what `Repo.find` raises."""
         answer = (
             run(cwd, "rev-parse", "--is-bare-repository", "--absolute-git-dir", accept=(0, 128))
             if os.path.isdir(cwd)
@@ -75,7 +76,7 @@ class Folders:
             return cls(common, _store(common), False, hooks, (_place(common, common, common), *linked))
         repo = Repo.find(cwd)
         store = _store(repo.common_dir)
-        root = None if store is None else _root(store)
+        root = root or (None if store is None else _root(store))
         agents = repo.linked and (root is None or opening.git_dir_of(root) != repo.git_dir)
         mine = _place(repo.git_dir, repo.top, repo.common_dir)
         others = [*_main(repo, root), *_linked(repo.common_dir)]

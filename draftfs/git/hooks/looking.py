@@ -59,10 +59,10 @@ def status(cwd: str) -> Status:
 
 
 def idle(top: str) -> tuple[HookState, ...]:
-    """The hooks that should run in the worktrees of the repository of `top` and do not, as far as config and files tell:
-    nothing is started. Worktrees that look for hooks in the same way are looked at once, by the first, and `top` is that
+    """The hooks that should run in the worktrees of the repository of the root `top` and do not, as far as config and files
+    tell: nothing is started. Worktrees that look for hooks in the same way are looked at once, by the first, and `top` is that
     where it can be. Raises what `Folders.find` raises."""
-    found = Folders.find(top)
+    found = Folders.find(top, root=top)
     ways = {(place.folder, place.setting, place.scope, place.config_hooks): place for place in reversed(found.places)}
     states = (_told(place, hook, _idle(place, hook)) for place in reversed(ways.values()) for hook in found.hooks)
     return () if found.store is None else tuple(each for each in states if not each.works)
