@@ -107,10 +107,19 @@ class Checker:
         found += self._unrecorded(seen, scan.result(), scope)
         found += map(_not_active, idle.result())
         found += Listed.of((), seen.damaged).damaged
+        self._notes += self._unknown(seen, scope)
         order = {kind: at for at, kind in enumerate(KINDS)}
         wanted = {(each.kind, each.path, each.subject): each for each in found if each.kind in kinds}
         findings = sorted(wanted.values(), key=lambda each: (order[each.kind], each.path, each.subject or ""))
         return Checked(tuple(findings), tuple(self._notes)), seen.position
+
+    def _unknown(self, seen: _Seen, scope: Sequence[str]) -> Iterator[str]:
+        """A path that was mistyped is not to look like one that is well."""
+        recorded = [target.path for target, _ in seen.targets] + [path for job, _ in seen.lapsed for path in job.paths]
+        fold = self._engine.read(lambda view: view.store.fold)
+        for path in scope:
+            if not os.path.lexists(self._tree.path(path)) and not any(covers(path, each, fold) for each in recorded):
+                yield f"{path}: there is no such file, and nothing is recorded of it"
 
     # ── files of the root ──
 

@@ -52,7 +52,7 @@ def run(
 ) -> Answer:
     """One line per event, in the order in which the changes were committed: position, time, who, what; messages with their
     first lines. It moves no reader: agents read with draftfs read. In a pipe, tabs stand between position, time, who, what
-    and, where there is one, a message's text.
+    and, where there is one, a message's text. With --follow and --json each line is an object with an `event`.
 
     --trim makes the feed begin behind POSITION. It is for people, and refused while a reader has not acknowledged all of
     that. With --overtake it is done all the same, and each such reader is told with its next page what it missed."""
@@ -79,7 +79,7 @@ def _stream(
     store: Store, position: int, kinds: tuple[str, ...], job: int | None, call: Call, *, full: bool
 ) -> Iterator[Line]:
     for event in store.follow_log(position, kinds=kinds, job=job):
-        yield Line(to_plain(event), flowing(event, call, full=full))
+        yield Line({"event": to_plain(event)}, flowing(event, call, full=full))
 
 
 def _trimmed(trimmed: Trimmed) -> Iterator[str]:

@@ -340,3 +340,9 @@ def test_what_is_promoted_while_it_looks_is_no_finding(field, monkeypatch):
     assert found(field, "stale") == []
     assert once
     assert (field.root / SPEC).read_text() == "bob's\n"
+
+
+def test_a_path_that_nobody_knows_is_said(field):
+    assert field.me.check(["docs/spec.md"], kinds=["stale"]).notes == ()
+    (note,) = field.me.check(["docs/spek.md"], kinds=["stale"]).notes
+    assert note == "docs/spek.md: there is no such file, and nothing is recorded of it"
