@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -302,14 +303,16 @@ def test_thirty_two_at_once_end_exact_and_git_never_sees_half_a_hook(root):
     path.write_text("#!/bin/sh\n# foreign\nexit 0\n")
     path.chmod(0o755)
     before = snapshot(path.parent)
-    code = "import sys\nfrom draftfs.git import hooks\nhooks.install(sys.argv[1], lock_wait=60)\n"
-    running = [subprocess.Popen([sys.executable, "-c", code, str(root)]) for _ in range(32)]
+    fork = multiprocessing.get_context("fork")
+    running = [fork.Process(target=hooks.install, args=(str(root),), kwargs={"lock_wait": 60}) for _ in range(32)]
+    for each in running:
+        each.start()
     seen = set()
-    while any(each.poll() is None for each in running):
+    while any(each.is_alive() for each in running):
         seen.add(path.read_bytes())
         assert os.access(path, os.X_OK)
         time.sleep(0.005)
-    assert {each.returncode for each in running} == {0}
+    assert {each.exitcode for each in running} == {0}
     assert len(seen) <= 2
     assert states(root) == {"active"}
     assert len(list(path.parent.glob("*.before-draftfs-*"))) == 1
