@@ -20,7 +20,7 @@ def only_file(tree: Tree, ref: DraftRef) -> str | None:
     if len(names) > 1 or (names and ref.number >= FAR_NUMBER):
         said = f"{', '.join(names)} have one number" if len(names) > 1 else f"{names[0]}: nothing counts that far"
         raise BadRequest(
-            "bad_file", f"{said}: a draft's number is its own", hint=f"mv -- {pasteable(names[0])} OTHER-NUMBER"
+            "bad_file", f"{said}: a draft's number is its own", hint=f"mv -n -- {pasteable(names[0])} OTHER-NUMBER"
         )
     return names[0] if names else None
 
@@ -28,7 +28,7 @@ def only_file(tree: Tree, ref: DraftRef) -> str | None:
 def require_file(name: str, seen: Sighting) -> Content:
     """What it holds. Raises Refused `not_a_file` for a symlink, say."""
     if seen.content is None:
-        hint = f"mv -- {pasteable(name)} {pasteable(f'{name}~')}"
+        hint = f"mv -n -- {pasteable(name)} {pasteable(f'{name}~')}"
         raise Refused("not_a_file", f"{name} is no draft: {seen.detail or 'it has gone'}", hint=hint, path=name)
     return seen.content
 
@@ -45,5 +45,5 @@ def dropped(workspace: Workspace, ref: DraftRef) -> Found | None:
     content = require_file(name, workspace.kept_sighting(name))
     if parsed.delete and content.size:
         said = f"{name} is to propose a deletion, and is not empty"
-        raise BadRequest("bad_file", said, hint=f"mv -- {pasteable(name)} {pasteable(name.replace('.delete@', '@'))}")
+        raise BadRequest("bad_file", said, hint=f"mv -n -- {pasteable(name)} {pasteable(name.replace('.delete@', '@'))}")
     return Found(parsed.author, None if parsed.delete else content)

@@ -113,7 +113,7 @@ class Showing:
     def _obstacle(self, draft: Draft, state: str) -> DraftfsError | None:
         folder = next((each for each in _folders(draft.target) if self._is_blocked(each)), None)
         if folder is not None:
-            hint = f"mv -- {pasteable(folder)} {pasteable(f'{folder}~')}; draftfs restore"
+            hint = f"mv -n -- {pasteable(folder)} {pasteable(f'{folder}~')}; draftfs restore"
             return Refused("not_a_file", f"{folder} is a symlink or a file, and no folder", hint=hint)
         if state == "tampered":
             return _taken(draft)
@@ -172,7 +172,7 @@ def _taken(draft: Draft) -> Refused:
     return Refused(
         "tampered",
         f"{name} is there, but is not what {draft.author} handed in; it is not written over",
-        hint=f"mv -- {pasteable(name)} {pasteable(f'{name}~')}; draftfs restore -- {pasteable(name)}",
+        hint=f"mv -n -- {pasteable(name)} {pasteable(f'{name}~')}; draftfs restore -- {pasteable(name)}",
         target=draft.target,
         number=draft.number,
     )

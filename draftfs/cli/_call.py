@@ -26,7 +26,7 @@ FINDINGS: Final = 6
 """The exit status of a command that looked, and found something."""
 
 _MOMENT: Final = 0.2
-_NAMES_PATHS: Final = re.compile(r"\b(?:(mv|rm)(?= -- )|(draftfs|git)(?= [^,;]*(?: -- |worktree add )))")
+_NAMES_PATHS: Final = re.compile(r"\b(?:(mv(?: -n)?|rm)(?= -- )|(draftfs|git)(?= [^,;]*(?: -- |worktree add )))")
 
 
 @frozen

@@ -219,7 +219,7 @@ def test_the_hint_can_be_pasted_where_the_command_was_run(place):
     shown = below / "spec.md.draft-0001@ann"
     shown.unlink()
     shown.mkdir()
-    assert "hint: cd .. && mv -- docs/spec.md.draft" in draftfs("restore", "spec.md", "1", cwd=below).err
+    assert "hint: cd .. && mv -n -- docs/spec.md.draft" in draftfs("restore", "spec.md", "1", cwd=below).err
     assert r"hint: draftfs ls --all -- 'a'$'\x0a''b'" in place.me("diff", "a\nb", "1").err
 
 

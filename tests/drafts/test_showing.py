@@ -238,7 +238,7 @@ class TestRestore:
         (field.root / name(1, TEXT, "bob")).unlink()
         with refused(field, "tampered") as caught:
             field.me.restore([DraftRef(SPEC, 4), DraftRef(TEXT, 1)])
-        assert caught.value.hint.startswith(f"mv -- {name(4)} ")
+        assert caught.value.hint.startswith(f"mv -n -- {name(4)} ")
         assert [each.file for each in field.me.restore().drafts] == [name(1, TEXT, "bob")]
         assert not place.is_file() or place.read_bytes() != b"four\n"
         if how == "a folder":
@@ -265,7 +265,7 @@ class TestRestore:
         assert sorted(os.listdir(field.base / "kept")) == before
         with refused(field, "not_a_file") as caught:
             field.me.restore([DraftRef(SPEC, 4)])
-        assert caught.value.hint == "mv -- docs 'docs~'; draftfs restore"
+        assert caught.value.hint == "mv -n -- docs 'docs~'; draftfs restore"
 
     def test_lost_bytes_are_told_and_the_rest_comes_back(self, field):
         field.damaged = True
