@@ -151,10 +151,12 @@ def _persons_next(
         return broken
     if any(line.drafts for line in targets):
         return "draftfs promote"
-    for line in undecided:
-        accept = line.job.state == "submitted" and not line.job.drafts
-        if accept or line.job.state == "failed":
-            return f"draftfs job {'accept' if accept else 'retry'} {line.job.id}"
+    if undecided:
+        job = undecided[0].job
+        if job.state == "failed":
+            return f"draftfs job retry {job.id}"
+        # Submitted, and no draft waits: it had none, or all of them were turned down.
+        return f"draftfs job reject {job.id} --because TEXT" if job.drafts else f"draftfs job accept {job.id}"
     return _repair(findings) or (None if counts else "draftfs job add TITLE PATH…")
 
 

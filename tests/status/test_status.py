@@ -11,7 +11,7 @@ from draftfs import Store, layout
 from draftfs.answers import Checked, Listed
 from draftfs.cli.status import _shares
 from draftfs.engine.tickets import Queue
-from draftfs.records import Waiting
+from draftfs.records import DraftRef, Waiting
 from draftfs.status import survey
 from tests.cli.conftest import answer, in_terminal, refusal
 from tests.protocol import records
@@ -84,6 +84,16 @@ def test_what_is_to_be_done_next(field):
         field.ann.claim(2, seen=field.version(2))
         field.ann.release(failed=True)
     assert field.me.status().next == "draftfs job retry 2"
+
+
+def test_a_job_whose_drafts_were_all_turned_down_needs_a_person(field):
+    field.ann.claim(1, seen=1)
+    field.put("ann", "docs/spec.md", "v1\n")
+    field.ann.submit()
+    field.me.reject([DraftRef("docs/spec.md", 1)], because="no")
+    assert field.me.status().next == "draftfs job reject 1 --because TEXT"
+    field.me.reject_job(1, because="again, please")
+    assert field.me.status().next is not None
 
 
 def test_readers_that_lag(field):
