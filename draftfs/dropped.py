@@ -45,5 +45,7 @@ def dropped(workspace: Workspace, ref: DraftRef) -> Found | None:
     content = require_file(name, workspace.kept_sighting(name))
     if parsed.delete and content.size:
         said = f"{name} is to propose a deletion, and is not empty"
-        raise BadRequest("bad_file", said, hint=f"mv -n -- {pasteable(name)} {pasteable(name.replace('.delete@', '@'))}")
+        raise BadRequest(
+            "bad_file", said, hint=f"mv -n -- {pasteable(name)} {pasteable(name.replace('.delete@', '@'))}"
+        )
     return Found(parsed.author, None if parsed.delete else content)
