@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
 from draftfs import layout, paths
 from draftfs.errors import BadRequest, DraftfsError, EnvironmentFault, NotFound, from_oserror
 from draftfs.frozen import frozen
+from draftfs.git import clean
 from draftfs.git.command import Answer, fault_of, run
 from draftfs.records import TreeEntry
 
@@ -248,11 +248,6 @@ class Repo:
         first, second = self._clean_blobs(path, (a, b), checkout or self.top)
         return first == second
 
-    def attributes(self, path: str, *names: str, checkout: str | None = None) -> dict[str, str]:
-        """What the attributes of `checkout` say of target `path`: "set", "unset", "unspecified", or a value."""
-        said = run(checkout or self.top, "check-attr", "-z", *names, "--", path).out.split("\0")
-        return dict(zip(said[1::3], said[2::3], strict=False))
-
     def _clean_blobs(self, path: str, files: tuple[str, ...], at: str) -> list[str]:
         options, how = self._conversion(path, files, at)
         answer = run(at, "hash-object", how, "--", *files, options=options, accept=(0, 128))
@@ -260,14 +255,13 @@ class Repo:
 
     def _conversion(self, path: str, files: tuple[str, ...], at: str) -> tuple[tuple[str, ...], str]:
         """The options of git, and of hash-object, that convert as for a commit."""
-        options: tuple[str, ...] = ()
-        how = f"--path={path}"
-        if any(map(_has_carriage_return, files)):
-            # Where the index holds CRLF, git leaves out conversions that nobody demanded; hash-object does not look there.
-            indexed = run(at, "ls-files", "--eol", "-z", "--", path, options=_LITERAL).out
-            if found := re.match(rf"i/(?:crlf|mixed) +w/\S* +attr/(text=auto)?[^\t]*\t{re.escape(path)}\0", indexed):
-                options, how = ((), "--no-filters") if found[1] else (("-c", "core.autocrlf=false"), how)
-        return options, how
+        try:
+            how = clean.indexed(at, [path]).get(path) if any(map(clean.has_carriage_return, files)) else None
+        except OSError as fault:
+            raise from_oserror(fault, "comparing contents") from fault
+        if how == clean.PLAIN:
+            return (), "--no-filters"
+        return () if how is None else ("-c", how), f"--path={path}"
 
     def smudged(self, oid: str, path: str, into: int) -> None:
         """Write the blob to the descriptor `into` as a checkout would have it at target `path`."""
@@ -348,14 +342,6 @@ def _below(folder: str, path: str) -> str | None:
         return "."
     prefix = folder.rstrip("/") + "/"
     return path[len(prefix) :] if path.startswith(prefix) else None
-
-
-def _has_carriage_return(file: str) -> bool:
-    try:
-        with open(file, "rb") as stream:
-            return any(b"\r" in chunk for chunk in iter(lambda: stream.read(1 << 20), b""))
-    except OSError as fault:
-        raise from_oserror(fault, "comparing contents") from fault
 
 
 def _no_checkout(answer: Answer, bare: str, inside: str = "") -> DraftfsError:

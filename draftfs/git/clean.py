@@ -12,13 +12,14 @@ from typing import Final
 
 from draftfs.errors import from_oserror
 from draftfs.frozen import frozen
+from draftfs.git.attributes import attributes
 from draftfs.git.command import fault_of, run
 
 _AT_ONCE: Final = 500
 _DECIDE: Final = ("filter", "ident", "text", "eol", "crlf", "working-tree-encoding")
 _LITERAL: Final = ("--literal-pathspecs",)
-_PLAIN: Final = "plain"
-"""In a group's first place: the bytes as they are."""
+PLAIN: Final = "plain"
+"""A conversion, and a group's first place: the bytes as they are."""
 
 
 @frozen
@@ -45,9 +46,9 @@ def forms(top: str, asked: Iterable[Form]) -> Forms:
         return Forms({}, ())
     ids: dict[Form, str] = {}
     raw: list[str] = []
-    for (how, attributes), group in _groups(top, each).items():
+    for (how, _), group in _groups(top, each).items():
         for start in range(0, len(group), _AT_ONCE):
-            _hash(top, how, attributes, group[start : start + _AT_ONCE], ids, raw)
+            _hash(top, how, group[start : start + _AT_ONCE], ids, raw)
     return Forms(ids, tuple(dict.fromkeys(raw)))
 
 
@@ -57,13 +58,13 @@ _Group = tuple[str, tuple[str, ...]]
 def _groups(top: str, asked: Sequence[Form]) -> dict[_Group, list[Form]]:
     """Files that one process can take: of the same conversion, by the same attributes."""
     paths = list(dict.fromkeys(each.path for each in asked))
-    attributes = _attributes(top, paths)
-    indexed = _indexed(top, list(dict.fromkeys(each.path for each in asked if _has_carriage_return(each.file))))
+    said_of = attributes(top, _DECIDE, paths)
+    converted = indexed(top, list(dict.fromkeys(each.path for each in asked if _may_be_converted(each.file))))
     groups: dict[_Group, list[Form]] = {}
     for each in asked:
-        how, said = indexed.get(each.path, ""), attributes[each.path]
+        how, said = converted.get(each.path, ""), said_of[each.path]
         filtered = said[0] not in ("unspecified", "unset")
-        if how == _PLAIN:
+        if how == PLAIN:
             said = ()
         elif filtered and each.file != f"{top}/{each.path}":
             said = (*said, each.path)  # a filter may be told the path
@@ -71,18 +72,10 @@ def _groups(top: str, asked: Sequence[Form]) -> dict[_Group, list[Form]]:
     return groups
 
 
-def _attributes(top: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    feed = "".join(f"{path}\0" for path in paths)
-    words = run(top, "check-attr", "-z", "--stdin", *_DECIDE, feed=feed).out.split("\0")
-    found: dict[str, list[str]] = {}
-    for path, value in zip(words[::3], words[2::3], strict=False):
-        found.setdefault(path, []).append(value)
-    return {path: tuple(found[path]) for path in paths}
-
-
-def _indexed(top: str, paths: Sequence[str]) -> dict[str, str]:
+def indexed(top: str, paths: Sequence[str]) -> dict[str, str]:
     """How paths are converted of which the index holds CRLF: there git leaves out conversions that nobody demanded, and
-    hash-object does not look. "plain" is not at all, "core.autocrlf=false" not by that setting."""
+    hash-object does not look. PLAIN is not at all, "core.autocrlf=false" not by that setting. It matters for
+    files with a carriage return only."""
     found: dict[str, str] = {}
     for start in range(0, len(paths), _AT_ONCE):
         command = ("ls-files", "--eol", "-z", "--", *paths[start : start + _AT_ONCE])
@@ -90,19 +83,17 @@ def _indexed(top: str, paths: Sequence[str]) -> dict[str, str]:
             about, _, path = item.partition("\t")
             words = about.split()
             if words and words[0] in ("i/crlf", "i/mixed"):
-                found[path] = _PLAIN if "attr/text=auto" in about else "core.autocrlf=false"
+                found[path] = PLAIN if "attr/text=auto" in about else "core.autocrlf=false"
     return found
 
 
-def _hash(
-    top: str, how: str, attributes: tuple[str, ...], group: list[Form], ids: dict[Form, str], raw: list[str]
-) -> None:
-    options = ("-c", how) if how and how != _PLAIN else ()
+def _hash(top: str, how: str, group: list[Form], ids: dict[Form, str], raw: list[str]) -> None:
+    options = ("-c", how) if how and how != PLAIN else ()
     there = [each for each in group if os.path.lexists(each.file)]
     if not there:
         return
     own = all(each.file == f"{top}/{each.path}" for each in there)
-    if how == _PLAIN:
+    if how == PLAIN:
         answer = run(top, "hash-object", "--no-filters", "--", *(each.file for each in there), accept=(0, 128))
     elif own:
         feed = "".join(f"{_quoted(each.path)}\n" for each in there)
@@ -111,14 +102,14 @@ def _hash(
         named = (f"--path={there[0].path}", "--", *(each.file for each in there))
         answer = run(top, "hash-object", *named, options=options, accept=(0, 128))
     found = answer.out.split()
-    if answer.status and how == _PLAIN:
+    if answer.status and how == PLAIN:
         if all(os.path.lexists(each.file) for each in there):
             raise fault_of("hash-object", answer)
-        _hash(top, how, attributes, there, ids, raw)
+        _hash(top, how, there, ids, raw)
         return
     if answer.status or len(found) != len(there):
         raw += [each.path for each in there]
-        _hash(top, _PLAIN, (), there, ids, [])
+        _hash(top, PLAIN, there, ids, [])
         return
     if "external filter" in answer.err:  # it failed, and is not required
         raw += [each.path for each in there]
@@ -131,10 +122,15 @@ def _quoted(path: str) -> str:
     return f'"{text}"'
 
 
-def _has_carriage_return(file: str) -> bool:
+def has_carriage_return(file: str) -> bool:
+    """Raises OSError."""
+    with open(file, "rb") as stream:
+        return any(b"\r" in chunk for chunk in iter(lambda: stream.read(1 << 20), b""))
+
+
+def _may_be_converted(file: str) -> bool:
     try:
-        with open(file, "rb") as stream:
-            return any(b"\r" in chunk for chunk in iter(lambda: stream.read(1 << 20), b""))
+        return has_carriage_return(file)
     except FileNotFoundError:
         return False
     except OSError as fault:

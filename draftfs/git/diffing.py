@@ -7,6 +7,7 @@ import re
 import tempfile
 from typing import Final
 
+from draftfs.git.attributes import attributes
 from draftfs.git.command import run
 
 _LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")  # bytes.splitlines() also splits at a lone CR
@@ -45,6 +46,6 @@ def _settings(top: str) -> tuple[str, ...]:
 
 def _driver(top: str, target: str) -> bytes:
     """The target's `diff` attribute, as a line for the two files: their own names mean nothing to git."""
-    said = run(top, "check-attr", "-z", "diff", "--", target).out.split("\0")[2]
+    (said,) = attributes(top, ("diff",), [target])[target]
     line = {"unspecified": "", "set": "* diff\n", "unset": "* -diff\n"}.get(said, f"* diff={said}\n")
     return os.fsencode(line)

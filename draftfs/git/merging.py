@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from draftfs.errors import EnvironmentFault
+from draftfs.git.attributes import attributes
 from draftfs.git.command import fault_of, run
 from draftfs.names import shown
 from draftfs.repo import Repo
@@ -27,12 +28,12 @@ def merge(repo: Repo, top: str, target: str, files: Three, names: Three, into: s
     Where the bytes conflict, git's clean forms are tried as well: line ends or filters alone are no conflict. The merge
     drivers that attributes may name are programs of the user's, and are not run; `union` and `binary` count.
     """
-    said = repo.attributes(target, "merge", "conflict-marker-size", checkout=top)
-    if said["merge"] in ("unset", "binary"):
+    driver, marker = attributes(top, ("merge", "conflict-marker-size"), [target])[target]
+    if driver in ("unset", "binary"):
         return None
-    options = ["--union"] if said["merge"] == "union" else []
-    if said["conflict-marker-size"].isdecimal():
-        options.append(f"--marker-size={said['conflict-marker-size']}")
+    options = ["--union"] if driver == "union" else []
+    if marker.isdecimal():
+        options.append(f"--marker-size={marker}")
     conflicts = _merged(top, files, names, options, into)
     if conflicts:
         with tempfile.TemporaryDirectory() as folder:
