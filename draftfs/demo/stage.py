@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -43,30 +43,11 @@ class Place:
     def run(self, command: str, *, status: int = 0, shown: bool = True) -> str:
         """Run `command`, show it with its output as on a terminal, and insist on its exit status; returns the output."""
         if shown:
-            return self.told(command, *self._on_terminal(command), "", status=status)
+            return self.told(command, *on_terminal(_argv(command), self.folder, self.environment), "", status=status)
         done = subprocess.run(
             _argv(command), cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
         )
         return self.told(command, done.returncode, done.stdout, done.stderr, status=status, shown=False)
-
-    def _on_terminal(self, command: str) -> tuple[int, str]:
-        """The exit status of `command`, and what it writes where it finds a terminal."""
-        ours, theirs = pty.openpty()
-        with subprocess.Popen(
-            _argv(command),
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-        ) as process:
-            os.close(theirs)
-            written = b""
-            with suppress(OSError):  # how a terminal says that everybody has left it
-                while chunk := os.read(ours, 1 << 16):
-                    written += chunk
-        os.close(ours)
-        return process.returncode, written.decode().replace("\r\n", "\n")
 
     def told(self, command: str, got: int, out: str, err: str, *, status: int, shown: bool = True) -> str:
         if shown:
@@ -162,6 +143,21 @@ def _wait(come: Callable[[], bool], else_: str) -> None:
         if time.monotonic() > end:
             raise Failed(else_)
         time.sleep(0.1)
+
+
+def on_terminal(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """The exit status of a program, and what it writes where it finds a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        written = b""
+        with suppress(OSError):  # how a terminal says that everybody has left it
+            while chunk := os.read(ours, 1 << 16):
+                written += chunk
+    os.close(ours)
+    return process.returncode, written.decode().replace("\r\n", "\n")
 
 
 def _argv(command: str) -> list[str]:

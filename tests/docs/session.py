@@ -8,17 +8,16 @@ throw-away folder that the page calls /tmp/tour.
 from __future__ import annotations
 
 import os
-import pty
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from draftfs.demo.stage import on_terminal
 from tests.support import GIT_ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
@@ -128,24 +127,18 @@ class Session:
     def _command(self, text: str) -> str:
         where = self.base / "where"
         script = f'(exit {self.status})\n{text}\nended=$?\npwd -P >"{where}"\nexit $ended\n'
-        ours, theirs = pty.openpty()
-        with subprocess.Popen(
-            ["sh", "-c", script],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-        ) as process:
-            os.close(theirs)
-            written = b""
-            with suppress(OSError):  # how a terminal says that everybody has left it
-                while chunk := os.read(ours, 1 << 16):
-                    written += chunk
-        os.close(ours)
-        self.status = process.returncode
+        self.status, written = on_terminal(["sh", "-c", script], self.folder, self._environment)
         self.folder = Path(where.read_text().removesuffix("\n"))
-        return written.decode().replace("\r\n", "\n")
+        return written
+
+
+def played(name: str, base: Path) -> tuple[Session, int]:
+    """Run a page's examples: each prints what the page shows. The session, and how many there were."""
+    session = Session(base)
+    ran = [(step, session.run(step)) for step in steps((ROOT / name).read_text("utf-8"))]
+    for step, printed in ran:
+        assert alike(printed) == alike(step.shown), f"{name}:{step.line}: {step.text}\n{printed}"
+    return session, len(ran)
 
 
 def renewed(page: str, base: Path) -> str:
