@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -27,7 +25,7 @@ from draftfs.answers import (
     Written,
 )
 from draftfs.clock import rfc3339
-from draftfs.codec import Malformed, from_plain, to_plain
+from draftfs.codec import Malformed, digest_of, from_plain, to_plain
 from draftfs.engine import Performed, PrepareAgain, Transaction, View
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileTransaction
@@ -213,18 +211,17 @@ def _has_more_happened(view: View, answer: Tidied) -> bool:
     return kept is None or view.counters.position > kept.position
 
 
+def _chosen_for(view: View, target: str) -> int | None:
+    kept = view.get(layout.target(view.store.fold.key(target)))
+    return kept.choice.number if kept is not None and kept.choice is not None else None
+
+
 def _is_another_chosen(view: View, answer: Promoted) -> bool:
-    fold = view.store.fold
-    found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.promoted)
-    return any(target is None or target.choice is None or target.choice.number != number for number, target in found)
+    return any(_chosen_for(view, each.target) != each.number for each in answer.promoted)
 
 
 def _is_chosen_again(view: View, answer: Undone) -> bool:
-    fold = view.store.fold
-    found = ((each.number, view.get(layout.target(fold.key(each.target)))) for each in answer.undone)
-    return any(
-        target is not None and target.choice is not None and target.choice.number == number for number, target in found
-    )
+    return any(_chosen_for(view, each.target) == each.number for each in answer.undone)
 
 
 def _is_reader_restarted(view: View, answer: Acknowledged) -> bool:
@@ -269,9 +266,7 @@ def standing_of(view: View, kept: Receipt) -> Standing | None:
 
 def _fingerprint(operation: str, actor: Actor, request: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON of what was meant. Changing what goes in here breaks every receipt there is."""
-    meant = {"operation": operation, "actor": to_plain(actor), "request": request}
-    canonical = json.dumps(meant, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+    return digest_of({"operation": operation, "actor": to_plain(actor), "request": request})
 
 
 def _checked(receipt: str) -> str:

@@ -11,11 +11,11 @@ import stat
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from draftfs import layout, unrecorded
 from draftfs.answers import Checked, Finding, Listed
+from draftfs.clock import age_of
 from draftfs.comparing import Comparison
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
@@ -27,7 +27,7 @@ from draftfs.git.hooks import HookState
 from draftfs.git.verifying import Verifier
 from draftfs.layout import DraftName
 from draftfs.listing import drafts_of, every_target
-from draftfs.paths import covers
+from draftfs.paths import Fold, covers, within
 from draftfs.records import Choice, Draft, EndedClaim, Job, Lease, PlaceDraft, Target
 from draftfs.rules import jobs, lapses
 from draftfs.sighting import Sighting
@@ -62,11 +62,9 @@ class _Seen:
     targets: tuple[tuple[Target, tuple[Draft, ...]], ...]
     lapsed: tuple[tuple[Job, EndedClaim | Lease], ...]
     damaged: tuple[Damaged, ...]
+    fold: Fold
     position: int
     now: float
-
-    def age(self, at: str) -> float:
-        return max(0.0, self.now - datetime.fromisoformat(at).timestamp())
 
 
 class Checker:
@@ -100,7 +98,7 @@ class Checker:
             seen = self._engine.read(lambda view: _look(view, scope))
             found = [*self._unpromoted(seen), *self._lapsed(seen)]
             found += self._of_files(seen, everything=not scope) if _OF_FILES & set(kinds) else []
-            found += self._unadmitted(scope) if "unadmitted" in kinds else []
+            found += self._unadmitted(seen, scope) if "unadmitted" in kinds else []
         finally:
             scan.join()
             idle.join()
@@ -116,9 +114,10 @@ class Checker:
     def _unknown(self, seen: _Seen, scope: Sequence[str]) -> Iterator[str]:
         """A path that was mistyped is not to look like one that is well."""
         recorded = [target.path for target, _ in seen.targets] + [path for job, _ in seen.lapsed for path in job.paths]
-        fold = self._engine.read(lambda view: view.store.fold)
         for path in scope:
-            if not os.path.lexists(self._tree.path(path)) and not any(covers(path, each, fold) for each in recorded):
+            if not os.path.lexists(self._tree.path(path)) and not any(
+                covers(path, each, seen.fold) for each in recorded
+            ):
                 yield f"{path}: there is no such file, and nothing is recorded of it"
 
     # ── files of the root ──
@@ -252,7 +251,7 @@ class Checker:
             many = f"{len(waiting)} drafts wait" if more else f"{layout.draft_name(first)} waits"
             typed = self._typed(target.path if more else layout.draft_name(first))
             repair = f"draftfs {'ls' if more else 'promote'} -- {pasteable(typed)}"
-            age = max(seen.age(draft.created_at) for draft in waiting)
+            age = max(age_of(draft.created_at, seen.now) for draft in waiting)
             message = f"{target.path}: {many}" if more else many
             number, job = (None, None) if more else (first.number, first.job)
             yield Finding("unpromoted", target.path, message, repair, "warning", number=number, job=job, age=age)
@@ -264,10 +263,11 @@ class Checker:
             message = f"{', '.join(job.paths)}: the claim of job {job.id} by {claim.holder} has lapsed, and {rest}"
             repair = f"draftfs job retry {job.id}" if failed else f"draftfs claim {job.id} --seen {job.version}"
             at = claim.at if isinstance(claim, EndedClaim) else claim.expires_at
-            yield Finding("lapsed", job.paths[0], message, repair, "warning", str(job.id), job=job.id, age=seen.age(at))
+            yield Finding(
+                "lapsed", job.paths[0], message, repair, "warning", str(job.id), job=job.id, age=age_of(at, seen.now)
+            )
 
-    def _unadmitted(self, scope: Sequence[str]) -> Iterator[Finding]:
-        fold = self._engine.read(lambda view: view.store.fold)
+    def _unadmitted(self, seen: _Seen, scope: Sequence[str]) -> Iterator[Finding]:
         try:
             found = self._verifier.worktrees()
         except Damaged as fault:
@@ -275,7 +275,7 @@ class Checker:
             return
         for each in found:
             path, commit = each.change.path, each.commit or ""
-            if scope and not any(covers(wanted, path, fold) for wanted in scope):
+            if not within(scope, path, seen.fold):
                 continue
             held = f" (held by {each.holder}, job {each.job})" if each.holder is not None else ""
             message = f"{path}: commit {commit[:12]} changes it, and nothing admits that{held}"
@@ -309,13 +309,13 @@ def _look(view: FileView, scope: Sequence[str]) -> _Seen:
     fold = view.store.fold
 
     def wanted(paths: Iterable[str]) -> bool:
-        return not scope or any(covers(each, path, fold) for each in scope for path in paths)
+        return any(within(scope, path, fold) for path in paths)
 
     targets = tuple(
         (target, drafts_of(view, target, damaged)) for target in every_target(view, damaged) if wanted((target.path,))
     )
     lapsed = tuple(each for each in _lapsed_claims(view, damaged) if wanted(each[0].paths))
-    return _Seen(targets, lapsed, tuple(damaged), view.counters.position, view.now.wall)
+    return _Seen(targets, lapsed, tuple(damaged), fold, view.counters.position, view.now.wall)
 
 
 def _without_record(
@@ -323,8 +323,7 @@ def _without_record(
 ) -> Sequence[DraftName]:
     """Those of these files that no record has, of targets in `scope`. What was read already is not looked up again: the
     drafts that wait, by their full names, and the chosen ones, by number where no two files claim that."""
-    fold = view.store.fold
-    wanted = [each for each in listed if not scope or any(covers(path, each.target, fold) for path in scope)]
+    wanted = [each for each in listed if within(scope, each.target, seen.fold)]
     claims = Counter((each.target, each.number) for each in wanted)
     waiting = {(each.target, each.number): layout.draft_name(each) for _, drafts in seen.targets for each in drafts}
     chosen = {(target.path, target.choice.number) for target, _ in seen.targets if target.choice is not None}

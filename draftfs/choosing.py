@@ -18,7 +18,7 @@ from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, from_oserror
 from draftfs.frozen import frozen
 from draftfs.listing import Sides
-from draftfs.paths import covers
+from draftfs.paths import within
 from draftfs.promoter import Act, Promoter
 from draftfs.recording import Recording
 from draftfs.records import Actor, Choice, DraftRef
@@ -140,9 +140,7 @@ def _chosen(view: FileView, scopes: Sequence[str], damaged: list[Damaged]) -> It
     """The targets at or under `scopes`, all without any, that have a choice. Damage elsewhere is no matter."""
     fold, found = view.store.fold, list[Damaged]()
     for target in listing.every_target(view, found):
-        if target.choice is not None and (
-            not scopes or "" in scopes or any(covers(scope, target.path, fold) for scope in scopes)
-        ):
+        if target.choice is not None and within(scopes, target.path, fold):
             yield target.path, target.choice
     named = {layout.target(fold.key(scope)).name for scope in scopes if scope}
     damaged[:] = [each for each in found if not named or each.details.get("file") in named]

@@ -58,6 +58,11 @@ def rfc3339(wall: float) -> str:
     return datetime.fromtimestamp(wall, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def age_of(stamp: str, wall: float) -> float:
+    """The seconds from `stamp` (RFC 3339) until the wall time `wall`; 0 where a clock was put back in between."""
+    return max(0.0, wall - datetime.fromisoformat(stamp).timestamp())
+
+
 def span(seconds: float) -> str:
     """`2h 59m`, `29m 59s`, `45s`: how long something lasts, to its second unit."""
     whole = max(int(seconds), 0)

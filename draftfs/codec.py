@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import json
 import types
 import typing
 from collections.abc import Callable
@@ -30,6 +32,12 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: to_plain(each) for key, each in value.items()}
     return value
+
+
+def digest_of(plain: Any) -> str:
+    """SHA-256 (hex) of a plain value's canonical JSON: the same for equal values, however they were made."""
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def from_plain(kind: type[R], value: Any) -> R:

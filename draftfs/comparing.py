@@ -16,7 +16,7 @@ from draftfs.git import clean
 from draftfs.git.clean import Form
 from draftfs.records import Content, Draft
 from draftfs.rules import promotion
-from draftfs.sighting import Sighting, same_bytes
+from draftfs.sighting import Sighting, is_draft
 from draftfs.stamps import Stamps
 from draftfs.workspace import Workspace
 
@@ -45,10 +45,7 @@ class Comparison:
         seen = self._stamps.look(layout.draft_name(draft))
         if seen.kind == "absent" or seen.detail == "one of its parents is a file":
             return "missing"
-        if seen.content is None:
-            return "tampered"
-        whole = seen.content.size == 0 if draft.content is None else same_bytes(seen.content, draft.content)
-        return "whole" if whole else "tampered"
+        return "whole" if is_draft(seen, draft.content) else "tampered"
 
     def ask(self, target: str, *contents: Content | None) -> None:
         """Have `answer` find out whether the target holds these, where that is not known."""

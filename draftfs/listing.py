@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
 from draftfs import layout, unrecorded
 from draftfs.answers import DraftInfo, DraftLine, JobLine, Listed, TargetLine, draft_info
-from draftfs.clock import rfc3339
+from draftfs.clock import age_of, rfc3339
 from draftfs.comparing import Comparison
 from draftfs.dropped import only_file, require_file
 from draftfs.engine import View
@@ -20,7 +19,7 @@ from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, EnvironmentFault, NotFound
 from draftfs.frozen import frozen
 from draftfs.layout import Folder, Key
-from draftfs.paths import covers
+from draftfs.paths import within
 from draftfs.records import Content, Draft, DraftRef, Job, Target
 from draftfs.rules import drafts, jobs
 from draftfs.rules.claims import lease_of
@@ -111,7 +110,7 @@ class Listing:
             return [
                 (target, drafts_of(view, target, damaged, everything=everything))
                 for target in every_target(view, damaged)
-                if not paths or "" in paths or any(covers(path, target.path, fold) for path in paths)
+                if within(paths, target.path, fold)
             ]
 
         stamps = Stamps(self._objects, self._tree.top)
@@ -161,7 +160,7 @@ class Listing:
         changed = self._changed(info.target, held, None if info.delete else content, after)
         flags = ["binary"] if changed is None else []
         flags += ["mode"] if held is not None and not info.delete and held.mode != content.mode else []
-        age = max(0.0, now - datetime.fromisoformat(info.created_at).timestamp())
+        age = age_of(info.created_at, now)
         added, removed = changed or (None, None)
         return DraftLine(info, age, added, removed, (*flags, "unrecorded"))
 
@@ -188,7 +187,7 @@ class Listing:
         changed = None if lost else self._lines(draft, compared.see(draft.target).content)
         flags = ["damaged"] if lost else ["binary"] if changed is None else []
         flags += self._flags(draft, compared, outdated)
-        age = max(0.0, now - datetime.fromisoformat(draft.created_at).timestamp())
+        age = age_of(draft.created_at, now)
         added, removed = changed or (None, None)
         return DraftLine(info, age, added, removed, tuple(flags))
 
@@ -252,10 +251,6 @@ class Listing:
             return None
         os.close(self._objects.open(content))
         return self._objects.path(content.sha256)
-
-    def with_shown(self, infos: Iterable[DraftInfo]) -> tuple[DraftInfo, ...]:
-        """The same drafts, with whether their files are there now."""
-        return tuple(replace(info, shown=self._tree.shows(info.file)) for info in infos)
 
 
 def _can_be_read(

@@ -12,12 +12,12 @@ from draftfs import layout
 from draftfs.answers import Merged, draft_info
 from draftfs.calls import Calls
 from draftfs.codec import to_plain
-from draftfs.engine import Transaction
+from draftfs.engine import Transaction, refusing
 from draftfs.engine.files import FileEngine
 from draftfs.errors import DraftfsError, Refused, pasteable
 from draftfs.frozen import frozen
 from draftfs.git import merging
-from draftfs.names import person_in_file_name
+from draftfs.names import author_of
 from draftfs.records import Actor, Content, Draft, DraftRef
 from draftfs.rules import drafts
 from draftfs.workspace import Workspace
@@ -37,7 +37,7 @@ class Merger:
 
     def __init__(self, engine: FileEngine, workspace: Workspace, calls: Calls, actor: Actor) -> None:
         self._engine, self._workspace, self._calls, self._actor = engine, workspace, calls, actor
-        self._author = actor.name if actor.is_agent else person_in_file_name(actor.name)
+        self._author = author_of(actor)
 
     def merge(self, ref: DraftRef, receipt: str | None) -> Merged:
         """The three-way merge of a draft's base, the draft, and its target as it is, recorded as a new draft over that.
@@ -60,7 +60,7 @@ class Merger:
             staged = tree.stage_draft(stack, draft.target, result.content) if shows else None
             taken = tree.highest_number(draft.target)
         except DraftfsError as fault:
-            return _refusing(fault)
+            return refusing(fault)
         proposal = drafts.Proposal(draft.target, result.content, today, taken, staged)
 
         def rule(tx: Transaction, _: str) -> Merged:
@@ -134,10 +134,3 @@ def _cannot(draft: Draft, why: str) -> Refused:
         target=draft.target,
         number=draft.number,
     )
-
-
-def _refusing(refusal: DraftfsError) -> Callable[[Transaction, str], Merged]:
-    def refuse(_: Transaction, __: str) -> Merged:
-        raise refusal
-
-    return refuse

@@ -36,6 +36,11 @@ def person_in_file_name(name: str) -> str:
     return "_" + (re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-") or "person")[:63]
 
 
+def author_of(actor: Actor) -> str:
+    """The name that an actor's drafts bear."""
+    return actor.name if actor.is_agent else person_in_file_name(actor.name)
+
+
 def reader_name(text: str) -> str:
     """`text`, if it can name a reader of the feed: an agent, or a person by `reader_of`. Raises BadRequest `bad_name`."""
     return text if _PERSON.fullmatch(text) else agent_name(text)
@@ -44,10 +49,8 @@ def reader_name(text: str) -> str:
 def reader_of(actor: Actor) -> str:
     """The name by which an actor reads the feed. A person's is as in a file name; where more than blanks had to be replaced
     for that, the end of a digest tells two of them apart."""
-    if actor.is_agent:
-        return actor.name
-    safe = person_in_file_name(actor.name)
-    if safe[1:] == "-".join(actor.name.split()):
+    safe = author_of(actor)
+    if actor.is_agent or safe[1:] == "-".join(actor.name.split()):
         return safe
     digest = hashlib.sha256(actor.name.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{safe[:56]}-{digest[:6]}"

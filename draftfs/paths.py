@@ -6,6 +6,7 @@ Pure text: nothing here looks at a disk. Resolving what a user typed against a c
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 from draftfs.errors import BadRequest
@@ -58,6 +59,11 @@ def covers(outer: str, inner: str, fold: Fold) -> bool:
     """True when `inner` is `outer` or lies under it, by whole segments: `src` covers `src/a`, never `src-app` (R26)."""
     a, b = fold.key(outer), fold.key(inner)
     return b == a or b.startswith(a + "/")
+
+
+def within(scopes: Sequence[str], path: str, fold: Fold) -> bool:
+    """Whether `path` is at or under one of `scopes`: the paths that somebody asks about. No scope, or "", is the whole."""
+    return not scopes or "" in scopes or any(covers(scope, path, fold) for scope in scopes)
 
 
 def clash(a: str, b: str, fold: Fold) -> bool:

@@ -4,8 +4,6 @@ before the lock, and looked at once more within.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,9 +13,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 from draftfs import layout
 from draftfs.answers import Decided, Undone, replaced_in
-from draftfs.codec import to_plain
+from draftfs.codec import digest_of, to_plain
 from draftfs.dropped import dropped
-from draftfs.engine import Performed, PrepareAgain, Transaction, View
+from draftfs.engine import Performed, PrepareAgain, Transaction, View, refusing
 from draftfs.engine.files import FileEngine
 from draftfs.errors import DraftfsError, EnvironmentFault, Refused, pasteable
 from draftfs.records import Actor, Content, Draft, DraftRef, sha256_of
@@ -81,7 +79,7 @@ class Promoter:
             self._require_whole(steps)
             ready = {step.target: self._ready(stack, step) for step in steps}
         except DraftfsError as fault:
-            return _refusing(fault)
+            return refusing(fault)
 
         def rule(tx: Transaction, _: str) -> C:
             # Another promotion may have been recorded, but not installed, when this one looked: now it is.
@@ -173,8 +171,7 @@ def _digest(answer: Decided, steps: Sequence[Replacement], observed: Mapping[str
     seen = {target: {name: to_plain(getattr(each, name)) for name in facts} for target, each in observed.items()}
     jobs = [answer.accepted, answer.cancelled, answer.returned]
     what = [replaced_in(answer)[0], [to_plain(step) for step in steps], seen, to_plain(jobs)]
-    canonical = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_DIGITS]
+    return digest_of(what)[:_DIGITS]
 
 
 def _other_plan(targets: Sequence[str]) -> Refused:
@@ -207,10 +204,3 @@ def _tampered(draft: Draft) -> Refused:
         target=draft.target,
         number=draft.number,
     )
-
-
-def _refusing(refusal: DraftfsError) -> Callable[[Transaction, str], Any]:
-    def refuse(_: Transaction, __: str) -> Any:
-        raise refusal
-
-    return refuse

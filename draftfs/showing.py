@@ -14,7 +14,7 @@ from draftfs.engine import Performed, Transaction
 from draftfs.engine.files import FileEngine
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged, DraftfsError, Refused, pasteable
-from draftfs.paths import covers
+from draftfs.paths import within
 from draftfs.records import Actor, Draft, DraftRef, PlaceDraft, RemoveDraft
 from draftfs.rules import drafts
 from draftfs.unrecorded import drafts_in
@@ -44,7 +44,7 @@ class Showing:
             return self._engine.try_out(lambda tx: rule(tx, ""))
         request = {"paths": sorted(scopes), "abandoned": abandoned}
         tidied = self._calls.write("tidy", request, Tidied, rule, receipt, after=_without_failed)
-        return replace(tidied, drafts=self._with_shown(tidied.drafts))
+        return replace(tidied, drafts=self._tree.with_shown(tidied.drafts))
 
     def _removable(self, scopes: Sequence[str], *, abandoned: bool) -> tuple[list[DraftRef], tuple[Left, ...]]:
         decided = _DECIDED | ({"abandoned"} if abandoned else set())
@@ -65,11 +65,7 @@ class Showing:
     def _shown(self, view: FileView, scopes: Sequence[str]) -> Iterator[Draft]:
         """The recorded drafts whose files lie beside the targets at or under `scopes`, all without any."""
         fold = view.store.fold
-        targets = [
-            each.path
-            for each in listing.every_target(view, [])
-            if not scopes or "" in scopes or any(covers(scope, each.path, fold) for scope in scopes)
-        ]
+        targets = [each.path for each in listing.every_target(view, []) if within(scopes, each.path, fold)]
         wanted = set(targets)
         for folder in sorted({os.path.dirname(each) for each in targets}):
             for name in drafts_in(self._tree, folder):
@@ -127,10 +123,7 @@ class Showing:
         return os.path.islink(path) or (os.path.exists(path) and not os.path.isdir(path))
 
     def _infos(self, found: Iterable[Draft]) -> tuple[DraftInfo, ...]:
-        return self._with_shown(draft_info(draft, shown=False) for draft in found)
-
-    def _with_shown(self, infos: Iterable[DraftInfo]) -> tuple[DraftInfo, ...]:
-        return tuple(replace(info, shown=self._tree.shows(info.file)) for info in infos)
+        return self._tree.with_shown(draft_info(draft, shown=False) for draft in found)
 
 
 def _folders(target: str) -> Iterator[str]:

@@ -115,6 +115,13 @@ def same_bytes(a: Content | None, b: Content | None) -> bool:
     return a is b if a is None or b is None else a.sha256 == b.sha256
 
 
+def is_draft(seen: Sighting, content: Content | None) -> bool:
+    """Whether it is the file of a draft with this content: its bytes; where None, a deletion, the empty file."""
+    return seen.content is not None and (
+        seen.content.size == 0 if content is None else same_bytes(seen.content, content)
+    )
+
+
 def wait_for_writers(path: str) -> None:
     """Give whoever has the file open for writing up to a second to finish: an editor that saves in place may have opened
     it before it was swapped out. Where the system cannot tell, it is taken for nobody."""

@@ -6,7 +6,6 @@ Each part is looked at on its own: where one is damaged, or cannot be read, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
@@ -26,7 +25,7 @@ from draftfs.answers import (
     TargetLine,
     draft_info,
 )
-from draftfs.clock import NANOSECONDS
+from draftfs.clock import NANOSECONDS, age_of
 from draftfs.engine.files import FileEngine
 from draftfs.engine.tickets import Queue
 from draftfs.engine.transaction import FileView
@@ -243,7 +242,7 @@ def _lag(view: FileView, reader: Reader) -> ReaderLine | None:
     unread, more = _unread(view, reader, feed.passes)
     if not unread:
         return None
-    age = max(0.0, view.now.wall - datetime.fromisoformat(unread[0].at).timestamp())
+    age = age_of(unread[0].at, view.now.wall)
     return ReaderLine(reader.name, len(unread), more, age, reader.acknowledged, view.counters.position)
 
 
@@ -349,7 +348,7 @@ def _concerning(view: FileView, actor: Actor, reader: Reader | None) -> tuple[li
 
 
 def _drafts(view: FileView, actor: Actor, shows: Callable[[str], bool], faults: Faults) -> Iterable[DraftInfo]:
-    author = actor.name if actor.is_agent else names.person_in_file_name(actor.name)
+    author = names.author_of(actor)
     damaged: list[Damaged] = []
     for target in faults.tried(lambda: list(every_target(view, damaged))) or ():
         for draft in faults.tried(partial(drafts_of, view, target, damaged)) or ():

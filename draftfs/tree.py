@@ -12,9 +12,11 @@ import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import Final, Literal
 
 from draftfs import layout
+from draftfs.answers import DraftInfo
 from draftfs.engine import Performed, Transaction, fs
 from draftfs.engine.objects import Objects
 from draftfs.errors import Damaged, DraftfsError, EnvironmentFault, Refused, from_oserror
@@ -23,6 +25,7 @@ from draftfs.sighting import (
     Sighting,
     Stamp,
     existing_folder,
+    is_draft,
     look,
     same_bytes,
     stamp,
@@ -112,17 +115,21 @@ class Tree:
         """Whether a file of this name (a draft's) is there."""
         return os.path.lexists(self.path(name))
 
+    def with_shown(self, infos: Iterable[DraftInfo]) -> tuple[DraftInfo, ...]:
+        """The same drafts, with whether their files are there now."""
+        return tuple(replace(info, shown=self.shows(info.file)) for info in infos)
+
     def file_state(self, draft: Draft) -> Literal["whole", "missing", "tampered"]:
         """Whether the draft's file holds what was recorded. Its mode on disk does not count."""
         path = self.path(layout.draft_name(draft))
         sighting, _ = look(path)
         if sighting.kind == "absent" or not os.path.isdir(os.path.dirname(path)):
             return "missing"
-        return "whole" if _is_draft(sighting, draft.content) else "tampered"
+        return "whole" if is_draft(sighting, draft.content) else "tampered"
 
     def holds(self, name: str, content: Content | None) -> bool:
         """Whether the file of this name (a draft's) is what was recorded."""
-        return _is_draft(self.observe(name), content)
+        return is_draft(self.observe(name), content)
 
     # ── preparing, before the lock ──
 
@@ -387,13 +394,6 @@ def _take_away(final: str, aside: str) -> str | None:
     except FileNotFoundError:
         return None
     return aside
-
-
-def _is_draft(seen: Sighting, content: Content | None) -> bool:
-    """Whether it is a file with these bytes; None is the empty file of a deletion."""
-    return seen.content is not None and (
-        seen.content.size == 0 if content is None else same_bytes(seen.content, content)
-    )
 
 
 def _told(fault: OSError | DraftfsError, doing: str) -> DraftfsError:

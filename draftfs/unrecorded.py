@@ -13,7 +13,7 @@ from draftfs.clock import rfc3339
 from draftfs.engine.transaction import FileView
 from draftfs.errors import Damaged
 from draftfs.layout import DraftName
-from draftfs.paths import covers
+from draftfs.paths import within
 from draftfs.records import Content, DraftRef
 from draftfs.rules import drafts
 from draftfs.tree import Tree
@@ -51,12 +51,7 @@ def names(
     """The draft-shaped files in these folders that no record has, of targets at or under `scopes` (all without any, or
     with "" among them). `known` are files of drafts that were read already."""
     fold = view.store.fold
-    listed = [
-        name
-        for folder in where
-        for name in drafts_in(tree, folder)
-        if not scopes or "" in scopes or any(covers(scope, name.target, fold) for scope in scopes)
-    ]
+    listed = [name for folder in where for name in drafts_in(tree, folder) if within(scopes, name.target, fold)]
     return unmatched(view, listed, known)
 
 

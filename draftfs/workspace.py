@@ -289,11 +289,6 @@ class Workspace:
             return None
         return self.repo.clean_blob(target, self.objects.path(content.sha256), self.tree.top)
 
-    def stands(self, target: str, choice: Choice, head: Head, entry: TreeEntry | None) -> bool:
-        """Whether a choice still counts (§5, Choice and git): on its own branch, while HEAD holds what it held when the
-        choice was made and no commit has touched the path, or holds what was chosen."""
-        return target in self.standing({target: choice}, head, {target: entry} if entry is not None else {})
-
     def standing_now(self, choices: Mapping[str, Choice], stamps: Stamps | None = None) -> frozenset[str]:
         """The targets whose choices count now, by the root's HEAD; what `stamps` know of it is not asked again."""
         head = self.head()
@@ -304,8 +299,9 @@ class Workspace:
         return self.standing(choices, head, entries)
 
     def standing(self, choices: Mapping[str, Choice], head: Head, entries: Mapping[str, TreeEntry]) -> frozenset[str]:
-        """The targets whose choices count. `entries` is what HEAD holds at them. Git is asked once for all choices that
-        were made at one commit, and only about those that are not committed."""
+        """The targets whose choices count (§5, Choice and git): on its own branch a choice does while HEAD holds what it held
+        when it was made and no commit has touched the path, or holds what was chosen. `entries` is what HEAD holds at them.
+        Git is asked once for all choices that were made at one commit, and only about those that are not committed."""
         found: set[str] = set()
         unsure: dict[str, list[str]] = {}
         for target, choice in choices.items():

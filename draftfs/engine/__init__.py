@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol, TypeVar
 
 from draftfs.clock import Instant
@@ -64,6 +64,16 @@ class Transaction(View, Protocol):
 
     def effect(self, effect: Effect, staged: str | None = None) -> None:
         """Have this done to the root after the commit, with the prepared file `staged` if there is one."""
+
+
+def refusing(refusal: DraftfsError) -> Callable[..., Any]:
+    """A rule that raises this and does nothing else: what was refused before the lock is to be said in the transaction, where
+    the receipt comes first."""
+
+    def refuse(*_: object) -> Any:
+        raise refusal
+
+    return refuse
 
 
 @frozen

@@ -108,7 +108,7 @@ class ReviewOperations(Desk):
             return decisions.reject_drafts(tx, wanted, self.actor, because)
 
         rejected = self._calls.write("reject", request, Rejected, rule, receipt)
-        return replace(rejected, drafts=self._listing.with_shown(rejected.drafts))
+        return replace(rejected, drafts=self.tree.with_shown(rejected.drafts))
 
     def merge(self, ref: DraftRef, *, receipt: str | None = None) -> Merged:
         """Merge a draft with what its target holds today into a new draft over that (a person's act); never into the target.
@@ -119,7 +119,7 @@ class ReviewOperations(Desk):
         self.settle()
         with disk("preparing the merge"):
             merged = Merger(self.engine, self._workspace, self._calls, self.actor).merge(ref, receipt)
-        return replace(merged, drafts=self._listing.with_shown(merged.drafts))
+        return replace(merged, drafts=self.tree.with_shown(merged.drafts))
 
     def tidy(
         self,

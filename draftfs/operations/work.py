@@ -195,7 +195,7 @@ class WorkOperations(Desk):
                 "usage", "name the paths to draft; --from goes with exactly one", hint="draftfs draft PATH…"
             )
         held = self._holdings.find(job, token, targets, receipt)
-        author = self.actor.name if self.actor.is_agent else names.person_in_file_name(self.actor.name)
+        author = names.author_of(self.actor)
         with ExitStack() as stack, disk("preparing the draft"):
             lease = self.engine.read(lambda view: view.get(layout.lease(held[0])))
             contents = {each: self._workspace.drafted(each, source, delete=delete) for each in targets}
@@ -206,7 +206,7 @@ class WorkOperations(Desk):
 
             meant = {"drafts": [[each, to_plain(contents[each])] for each in targets], "note": note_of(note)}
             drafted = self._calls.fenced("draft", meant, Drafted, rule, held, receipt)
-        return replace(drafted, drafts=self._listing.with_shown(drafted.drafts))
+        return replace(drafted, drafts=self.tree.with_shown(drafted.drafts))
 
     def _proposal(
         self, stack: ExitStack, target: str, author: str, content: Content | None, lease: Lease | None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from draftfs import layout
-from draftfs.answers import JobChanged, JobStanding, Rejected, draft_info
+from draftfs.answers import Decided, JobChanged, JobStanding, Rejected, draft_info
 from draftfs.engine import Transaction, View
 from draftfs.errors import Refused, pasteable
 from draftfs.records import Actor, Draft, DraftRef, DraftState, Ending, Job
 from draftfs.rules import claims, drafts, jobs
+
+D = TypeVar("D", bound=Decided)
 
 
 def revoke(transaction: Transaction, number: int, actor: Actor, because: str) -> JobChanged:
@@ -205,7 +209,22 @@ def _unchosen(view: View, draft: Draft, job: Job | None) -> DraftState:
     return "waiting" if draft.ref in due else "superseded"
 
 
-def standing(view: View, numbers: Iterable[int | None]) -> tuple[JobStanding, ...]:
+def concluded(
+    transaction: Transaction, answer: D, numbers: Sequence[int | None], returned: Sequence[int], actor: Actor
+) -> D:
+    """The answer of what replaced targets, with what follows for the jobs concerned: `returned` are submitted again, others
+    may be accepted by it."""
+    accepted, cancelled = settle(transaction, numbers, actor)
+    return replace(
+        answer,
+        accepted=tuple(each for each in accepted if each not in returned),
+        cancelled=cancelled,
+        returned=tuple(each for each in dict.fromkeys(returned) if each not in accepted),
+        jobs=_standing(transaction, numbers),
+    )
+
+
+def _standing(view: View, numbers: Iterable[int | None]) -> tuple[JobStanding, ...]:
     """How these jobs, and their siblings, stand now."""
     found = [jobs.find(view, number) for number in dict.fromkeys(numbers) if number is not None]
     family = sorted({number for job in found for number in (job.id, *job.contest)})

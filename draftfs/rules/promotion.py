@@ -181,14 +181,7 @@ class Promotions:
             promoted.append(line)
             returned += back
             concerned += [step.draft.job, *back]
-        accepted, cancelled = decisions.settle(transaction, concerned, actor)
-        return Promoted(
-            promoted=tuple(promoted),
-            accepted=tuple(each for each in accepted if each not in returned),
-            cancelled=cancelled,
-            returned=tuple(each for each in dict.fromkeys(returned) if each not in accepted),
-            jobs=decisions.standing(transaction, concerned),
-        )
+        return decisions.concluded(transaction, Promoted(promoted=tuple(promoted)), concerned, returned, actor)
 
 
 def is_recorded(view: View, ref: DraftRef) -> bool:

@@ -72,14 +72,7 @@ class Undoing:
             undone.append(line)
             returned += back
             concerned += jobs
-        accepted, cancelled = decisions.settle(transaction, concerned, actor)
-        return Undone(
-            undone=tuple(undone),
-            accepted=tuple(each for each in accepted if each not in returned),
-            cancelled=cancelled,
-            returned=tuple(each for each in dict.fromkeys(returned) if each not in accepted),
-            jobs=decisions.standing(transaction, concerned),
-        )
+        return decisions.concluded(transaction, Undone(undone=tuple(undone)), concerned, returned, actor)
 
 
 def choice_of(view: View, target: str) -> Choice:
