@@ -248,6 +248,11 @@ def replaced_in(answer: Decided) -> tuple[str, Replaced]:
     return "regenerated", answer.regenerated
 
 
+def chosen_after(line: Promotion | Undo | Regeneration) -> int | None:
+    """The number of the draft that was chosen for a target from then on, None where nothing was."""
+    return line.chosen if isinstance(line, Undo) else line.number
+
+
 @frozen
 class VouchedChange:
     """A change of one path that a person vouched for, and the commit it is in. `before` and `after` None: no such file."""

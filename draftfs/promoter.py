@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from draftfs import layout
-from draftfs.answers import Decided, Undone, replaced_in
+from draftfs.answers import Decided, Undone, chosen_after, replaced_in
 from draftfs.codec import digest_of, to_plain
 from draftfs.dropped import dropped
 from draftfs.engine import Performed, PrepareAgain, Transaction, View, refusing
@@ -123,9 +123,8 @@ class Promoter:
         """A replay is not to say that a target holds what it could not be made to hold then."""
         for each in replaced_in(answer)[1]:
             choice = self._engine.read(partial(drafts.of_target, target=each.target)).choice
-            due = getattr(each, "chosen", None) if isinstance(answer, Undone) else each.number
             held = self._workspace.tree.observe(each.target).content
-            still = due == (choice.number if choice is not None else None)
+            still = chosen_after(each) == (choice.number if choice is not None else None)
             if each.changed and still and sha256_of(held) == each.previous_sha256 != each.sha256:
                 if choice is not None and not self._workspace.standing_now({each.target: choice}):
                     continue  # a revert, say, came since

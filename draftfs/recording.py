@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from draftfs import layout, opening, tokens
-from draftfs.answers import Decided, Promoted, Recorded, Undone, replaced_in
+from draftfs.answers import Decided, Promoted, Recorded, Undone, chosen_after, replaced_in
 from draftfs.calls import Calls
 from draftfs.codec import to_plain
 from draftfs.engine import Transaction
@@ -113,8 +113,7 @@ class Recording:
         """What a commit of the target is to hold: what is chosen, not what an editor may have made of it meanwhile."""
         line = next(each for each in replaced_in(answer)[1] if each.target == target)
         choice = self._engine.read(lambda view: drafts.of_target(view, target)).choice
-        number = getattr(line, "chosen", None) if isinstance(answer, Undone) else line.number
-        if number != (choice.number if choice is not None else None):
+        if chosen_after(line) != (choice.number if choice is not None else None):
             raise Refused(
                 "target_moved", f"{target} has another choice by now", hint=f"draftfs ls -- {pasteable(target)}"
             )
@@ -187,10 +186,11 @@ def _rewrite(tx: Transaction, each: Rewritten, chosen: Choice | None, made: str,
 def _trailers(answer: Decided, found: Sequence[Draft]) -> list[tuple[str, str]]:
     """Where it came from, as information: no rule reads it."""
     claims = dict.fromkeys((each.job, each.epoch) for each in found if each.job is not None)
-    told = [("Draftfs-Job", str(job), "Draftfs-Epoch", epoch) for job, epoch in claims]
     lines: list[tuple[str, str]] = []
-    for name, job, other, epoch in told:
-        lines += [(name, job), *([(other, str(epoch))] if epoch is not None else [])]
+    for job, epoch in claims:
+        lines.append(("Draftfs-Job", str(job)))
+        if epoch is not None:
+            lines.append(("Draftfs-Epoch", str(epoch)))
     kind = "Draftfs-Draft" if isinstance(answer, Promoted) else "Draftfs-Undone"
     return [*lines, *((kind, shown(layout.draft_name(each))) for each in found)]
 
